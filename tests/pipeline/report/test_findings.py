@@ -54,6 +54,16 @@ def test_an_ordinary_day_has_no_finding() -> None:
             "Group g: at the day's rates the log start passes its commit in 5.5 hours.",
         ),
         (
+            {"retention_left_ms": 5 * HOUR, "has_commits": False},
+            "retention_risk",
+            "Group g: at the day's rates the log start passes its start offset in 5.0 hours.",
+        ),
+        (
+            {"retention_margin": -7, "last_retention_margin": -2, "has_commits": False},
+            "retention_risk",
+            "Group g: its start offset is 2 records below the log start offset; it can no longer read them.",
+        ),
+        (
             {"retention_margin": -3_000, "last_retention_margin": -1_200, "retention_left_ms": 0},
             "retention_risk",
             "Group g: its commit is 1,200 records below the log start offset; it can no longer read them.",

@@ -16,6 +16,7 @@ from kafka_groups.pipeline.build.frames import (
     PartitionStatuses,
 )
 from kafka_groups.pipeline.build.group_frames import KeyDays
+from kafka_groups.pipeline.build.kernels.lag_extremes import find_lag_extremes
 from kafka_groups.pipeline.build.kernels.log_ends import measure_growth
 from kafka_groups.pipeline.build.kernels.rates import RATE_WINDOW_MS
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, is_segment_end, last_values
@@ -48,7 +49,7 @@ class PartitionDay:
     - `carried_statuses` are statuses of the day before that may still count, and `deletions` are the deletions of
       commits on the day.
     - Row i of `key_days` belongs to key i. `has_key_day` is true if key i has a commit, or had one on the day, and its
-      cluster was read.
+      cluster was read, or if samples saw it in a share group.
     """
 
     day: int
@@ -92,6 +93,7 @@ def join_key_days(
         last_margin_at_ms=extremes.last_margin_at_ms,
         last_margin=extremes.last_margin,
         retention_left_ms=extremes.retention_left_ms,
+        has_start_offset=np.zeros(len(key_summary), np.bool_),
     )
 
 
@@ -115,7 +117,7 @@ def observe_topics(used_of_day: LogEnds, ends: LogEnds, partitions: int) -> Topi
 
 
 def add_share_groups(results: PartitionDay, batch: PartitionBatch, settings: StageSettings) -> PartitionDay:
-    """Return the results of a day with the lag rows and statuses of share groups, and with the state of their keys.
+    """Return the results of a day with the lag rows, statuses and days of share groups, and the state of their keys.
 
     A key that has commits, too, keeps its own rows: its id belonged to another kind of group on that day.
     """
@@ -132,6 +134,7 @@ def add_share_groups(results: PartitionDay, batch: PartitionBatch, settings: Sta
     state = results.key_state
     has_facts = np.bincount(shares.key, minlength=keys) > 0
     last_fact_day = np.where(has_facts, results.day, state.summary.last_fact_day)
+    has_start_offset = has_facts & ~results.has_key_day
     joined = LagRows.join(results.lag_rows, rows)
     order = np.lexsort((joined.at_us, joined.key))
     return replace(
@@ -139,9 +142,21 @@ def add_share_groups(results: PartitionDay, batch: PartitionBatch, settings: Sta
         lag_rows=joined.take(order),
         statuses=PartitionStatuses.join(results.statuses, statuses).take(order),
         offset_before_reset=np.concatenate([results.offset_before_reset, np.full(len(rows), NULL)])[order],
+        key_days=_add_share_days(results.key_days, rows, has_start_offset),
+        has_key_day=results.has_key_day | has_start_offset,
         key_state=replace(
             state,
             summary=replace(state.summary, last_fact_day=last_fact_day),
             last_status=PartitionStatuses.join(state.last_status, last).sort_by("key"),
         ),
     )
+
+
+def _add_share_days(key_days: KeyDays, rows: LagRows, has_start_offset: Flags) -> KeyDays:
+    """Return the days of keys, with the margins of keys in share groups, from their lag `rows`."""
+    extremes = find_lag_extremes(rows, np.full(len(rows), NULL), len(has_start_offset))
+    margins = {
+        name: np.where(has_start_offset, getattr(extremes, name), getattr(key_days, name))
+        for name in ("min_margin", "last_margin_at_ms", "last_margin", "retention_left_ms")
+    }
+    return replace(key_days, has_start_offset=has_start_offset, **margins)

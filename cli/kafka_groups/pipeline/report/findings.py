@@ -37,10 +37,11 @@ _WITHOUT_RATES_MS: Final = 4_200_000
 # The margins of days before the period are not reported, except for the forecast of the last day before it.
 _DAYS_WITH_FINDINGS: Final = """
     SELECT cluster_id, "group", day, orphaned_partitions, is_idle, skew, last_lag, retention_margin,
-        last_retention_margin, retention_left_ms, last_commit_date
+        last_retention_margin, retention_left_ms, last_commit_date, has_commits
     FROM (
         SELECT cluster_id, "group", date AS day, orphaned_partitions, is_idle, skew, last_lag, last_retention_margin,
             retention_left_ms, CAST(last_commit_time AS DATE) AS last_commit_date,
+            partitions IS NOT NULL AS has_commits,
             CASE WHEN date >= {first_date} THEN retention_margin END AS retention_margin
         FROM period_rows
     )
@@ -65,7 +66,7 @@ class GroupDayRow(NamedTuple):
 
     A margin is the committed offset minus the log start offset, in records: if it is negative, records were lost.
     `retention_margin` is the smallest one of the day, `last_retention_margin` the last one. `retention_left_ms` is the
-    time until the log start passes the commit at that day's rates.
+    time until the log start passes the commit at that day's rates. A share group has start offsets instead of commits.
     """
 
     cluster_id: str
@@ -79,6 +80,12 @@ class GroupDayRow(NamedTuple):
     last_retention_margin: int | None
     retention_left_ms: int | None
     last_commit_date: date | None
+    has_commits: bool = True
+
+    @property
+    def offset_noun(self) -> str:
+        """What an offset of the group is called."""
+        return "commit" if self.has_commits else "start offset"
 
 
 class UnreadTopic(NamedTuple):
@@ -254,17 +261,17 @@ def _describe_losses(today: GroupDayRow | None, earlier_days: Sequence[GroupDayR
         last = today.last_retention_margin or 0
         if last < 0:
             reported_margin = last
-            yield f"its commit is {_describe_lost_records(last)}"
+            yield f"its {today.offset_noun} is {_describe_lost_records(last)}"
         elif min_margin < 0:
             reported_margin = min_margin
-            yield f"on {today.day} its commit was {_describe_lost_records(min_margin)}"
+            yield f"on {today.day} its {today.offset_noun} was {_describe_lost_records(min_margin)}"
     worst = min(earlier_days, key=lambda day: day.retention_margin or 0, default=None)
     if worst is not None and (worst.retention_margin or 0) < reported_margin:
-        yield f"on {worst.day} its commit was {_describe_lost_records(worst.retention_margin or 0)}"
+        yield f"on {worst.day} its {worst.offset_noun} was {_describe_lost_records(worst.retention_margin or 0)}"
 
 
 def _describe_lost_records(margin: int) -> str:
-    """Return the end of a sentence on a commit whose margin is below 0."""
+    """Return the end of a sentence on an offset whose margin is below 0."""
     if margin == -1:
         return "1 record below the log start offset; it can no longer read it."
     return f"{-margin:,} records below the log start offset; it can no longer read them."
@@ -286,4 +293,4 @@ def _describe_forecast(today: GroupDayRow, earlier_days: Sequence[GroupDayRow], 
     # With a negative margin, the loss itself is reported.
     if left_ms is None or left_ms > _FORECAST_MS or (today.last_retention_margin or 0) < 0:
         return None
-    return f"at {rates} the log start passes its commit in {left_ms / _HOUR_MS:.1f} hours."
+    return f"at {rates} the log start passes its {today.offset_noun} in {left_ms / _HOUR_MS:.1f} hours."

@@ -146,6 +146,15 @@ def sum_group_activity(keys: GroupedKeyDays, counts: GroupCounts, day: int) -> G
     )
 
 
+def find_share_groups(keys: GroupedKeyDays, activity: GroupActivity) -> Ints:
+    """Return the groups that samples saw as share groups on the day of `keys`, ascending.
+
+    Those with a row of `activity` are missing: their ids belonged to another kind of group on that day, too.
+    """
+    groups = np.unique(keys.group[keys.key_days.has_start_offset])
+    return groups[~np.isin(groups, activity.group)]
+
+
 def _measure_commit_rate(commits: Ints, has_records: Flags, record_us: Ints, day: int) -> Floats:
     """Return the commits per second from midnight to the last record that was read; NaN where no record was read."""
     seconds = (record_us // 1_000 - day * DAY_US // 1_000) / 1_000
