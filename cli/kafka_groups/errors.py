@@ -25,6 +25,7 @@ KafkaGroupsError                  carries the exit code of the command
     │   └── BrokerTimeoutError    TIMEOUT: the broker sent nothing until a timeout
     ├── TlsFailedError            TLS_FAILED
     ├── AuthenticationFailedError AUTHENTICATION_FAILED
+    │   └── TokenFailedError      TOKEN_FAILED: there is no token to send to the broker
     ├── ConfigProviderError       CONFIG_PROVIDER_FAILED
     ├── UnsupportedVersionError   UNSUPPORTED_VERSION
     ├── InvalidRequestError       INVALID_REQUEST, with Kafka's code
@@ -170,6 +171,12 @@ class AuthenticationFailedError(AdminError):
     """Credentials that the broker refused."""
 
     name = "AUTHENTICATION_FAILED"
+
+
+class TokenFailedError(AuthenticationFailedError):
+    """A token that could not be fetched: from a file, a command, an endpoint or a cloud service."""
+
+    name = "TOKEN_FAILED"
 
 
 class ConfigProviderError(AdminError):

@@ -23,7 +23,8 @@ PACKAGE = str(Path(kafka_groups.__file__).parent)
 # Modules and handlers that the command imports when it runs: the files are counted after imports.
 LAZY = ("kafka_groups.admin.describer", "kafka_groups.commands.describe", "kafka_groups.rendering.writers.table")
 LAZY_HANDLERS = ("ListConsumerGroupOffsetsHandler", "ListOffsetsHandler")
-MAX_FILES = 50
+# The connection has files of its own for its set-up time and for the encoding of requests; before it had 330 lines.
+MAX_FILES = 52
 FILES = {
     "admin/api.py",
     "admin/client.py",
@@ -44,7 +45,9 @@ FILES = {
     "admin/network/connection.py",
     "admin/network/connection_pool.py",
     "admin/network/handshake.py",
+    "admin/network/request_encoder.py",
     "admin/network/selector.py",
+    "admin/network/setup_timer.py",
     "admin/offset_lister.py",
     "admin/topic_client.py",
     "cli.py",

@@ -44,6 +44,8 @@ CONTRACT_NAMES = {
 
 # Small files with one importer that are no natural unit, and why they stand alone.
 ONE_SUBJECT = {
+    "admin/network/request_encoder.py": "turns requests into bytes; its importer sends and receives them",
+    "admin/network/setup_timer.py": "counts time alone, and its importer sends requests",
     "groups/lag/start_offsets.py": "judges a kind of group; its importer measures groups of all kinds",
     "pipeline/facts/decode/data_gaps.py": "rows of gaps belong to decoding, and their importer to reading",
     "pipeline/facts/source/addresses.py": "needs only sockets, while its importer needs librdkafka",
@@ -137,10 +139,12 @@ def test_a_new_module_is_forbidden_to_the_pipeline_unless_it_is_listed_here() ->
 
 
 def is_natural_unit(path: str) -> bool:
-    """Return whether a small file is one message, operation, command, view, writer or kind of check."""
+    """Return whether a small file is one message, operation, mechanism, command, view, writer or kind of check."""
     units = (
         "protocol/messages/",
         "admin/handlers/",
+        "admin/network/sasl/",
+        "settings/tokens/",
         "commands/",
         "options/completion/",
         "changes/",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.admin import GroupAdmin
-from kafka_groups.settings import resolve_settings
+from kafka_groups.settings import PasswordCredentials, resolve_settings
 from tests.fakes.fake_admin import run
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit
@@ -159,5 +159,5 @@ def test_requests_succeed_after_the_credentials_expired(secured: SecuredBroker, 
 def test_the_repr_of_settings_has_no_password(secured: SecuredBroker) -> None:
     properties = [f"{name}={value}" for name, value in secured.client("operator").items()]
     settings = resolve_settings(properties=properties, environment={})
-    assert settings.credentials is not None
+    assert isinstance(settings.credentials, PasswordCredentials)
     assert (settings.credentials.password, SECRET in repr(settings)) == (SECRET, False)

@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import Consumer
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings import ConnectionSettings, Endpoint, SaslCredentials, Tls, settings_from
+from kafka_groups.settings import ConnectionSettings, Endpoint, PasswordCredentials, Tls, settings_from
 from kafka_groups.settings.librdkafka import client_properties
 
 SERVERS = (Endpoint(host="b1", port=9092), Endpoint(host="::1", port=9093))
@@ -50,16 +50,20 @@ def test_tls_may_be_texts_and_have_a_key_of_another_form() -> None:
 
 @pytest.mark.parametrize("tls", [None, Tls()])
 def test_credentials_are_passed_on(tls: Tls | None) -> None:
-    found = properties(tls=tls, credentials=SaslCredentials(mechanism="PLAIN", username="u", password="p"))
+    found = properties(tls=tls, credentials=PasswordCredentials(mechanism="PLAIN", username="u", password="p"))
     assert found["security.protocol"] == ("sasl_plaintext" if tls is None else "sasl_ssl")
     assert (found["sasl.mechanism"], found["sasl.username"], found["sasl.password"]) == ("PLAIN", "u", "p")
 
 
 @pytest.mark.parametrize(
-    ("username", "password", "is_token"), [("u", "p", True), (" u", "p", False), ("u", " p", False)]
+    ("username", "password", "is_delegation_token"), [("u", "p", True), (" u", "p", False), ("u", " p", False)]
 )
-def test_credentials_that_librdkafka_does_not_support_are_refused(username: str, password: str, is_token: bool) -> None:
-    credentials = SaslCredentials(mechanism="SCRAM-SHA-256", username=username, password=password, is_token=is_token)
+def test_credentials_that_librdkafka_does_not_support_are_refused(
+    username: str, password: str, is_delegation_token: bool
+) -> None:
+    credentials = PasswordCredentials(
+        mechanism="SCRAM-SHA-256", username=username, password=password, is_delegation_token=is_delegation_token
+    )
     with pytest.raises(SettingsError, match="librdkafka") as refused:
         properties(credentials=credentials)
     assert "tokenauth" in str(refused.value) or "blanks" in str(refused.value)

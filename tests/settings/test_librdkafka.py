@@ -216,7 +216,7 @@ def test_a_jaas_text_of_a_file_is_ignored_if_the_protocol_has_no_sasl(
     ("mechanism", "module", "own"),
     [
         ("GSSAPI", KERBEROS, {"sasl.kerberos.principal": "me"}),
-        ("OAUTHBEARER", OAUTH, {"sasl.oauthbearer.method": "oidc", "sasl.oauthbearer.client.id": "me"}),
+        ("OAUTHBEARER", OAUTH, {"sasl.oauthbearer.token.endpoint.url": "file:///run/token"}),
     ],
 )
 def test_a_jaas_text_of_java_may_stand_beside_librdkafkas_own_properties(

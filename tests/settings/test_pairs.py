@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_groups.settings import SaslCredentials, Tls
+from kafka_groups.settings import PasswordCredentials, Tls
 from tests.settings.resolution import error_text, hosts, resolve, write_file
 
 
@@ -29,7 +29,7 @@ def test_values_are_trimmed_as_kafkas_own_clients_do(tmp_path: Path) -> None:
         "socket.connection.setup.timeout.ms=2500 \n"
     )
     settings = resolve(config=write_file(tmp_path, text))
-    assert settings.credentials == SaslCredentials(mechanism="PLAIN", username="me", password="pass word")
+    assert settings.credentials == PasswordCredentials(mechanism="PLAIN", username="me", password="pass word")
     assert settings.tls == Tls(check_host_name=False)
     assert settings.connect_timeout_s == 2.5
 
@@ -38,12 +38,12 @@ def test_a_blank_in_the_quotes_of_a_jaas_text_belongs_to_the_password(tmp_path: 
     jaas = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password=" a ";'
     text = f"security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.jaas.config={jaas} \n"
     credentials = resolve(bootstrap="b", config=write_file(tmp_path, text)).credentials
-    assert credentials == SaslCredentials(mechanism="PLAIN", username="me", password=" a ")
+    assert credentials == PasswordCredentials(mechanism="PLAIN", username="me", password=" a ")
 
 
 def test_a_no_break_space_is_not_trimmed_because_kafkas_own_clients_keep_it() -> None:
     properties = ["security.protocol=SASL_SSL", "sasl.mechanism=PLAIN", "sasl.username=me", "sasl.password=a\u00a0"]
-    assert resolve(bootstrap="b", properties=properties).credentials == SaslCredentials(
+    assert resolve(bootstrap="b", properties=properties).credentials == PasswordCredentials(
         mechanism="PLAIN", username="me", password="a\u00a0"
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.errors import ConfigProviderError, KafkaGroupsError, SettingsError
-from kafka_groups.settings import SaslCredentials, settings_from
+from kafka_groups.settings import PasswordCredentials, settings_from
 from kafka_groups.settings.librdkafka import resolve_client
 from tests.settings.resolution import hosts, resolve, write_file
 
@@ -40,7 +40,7 @@ def credentials(tmp_path: Path, text: str, **sources: Any) -> tuple[str, str]:
     """Return the user and the password of a file, which are the same for both clients."""
     given = {"config": write_file(tmp_path, SASL + text), **sources}
     found = resolve(**given).credentials
-    assert found is not None
+    assert isinstance(found, PasswordCredentials)
     properties = resolve_client(**{"environment": {}, **given}).properties
     assert (properties["sasl.username"], properties["sasl.password"]) == (found.username, found.password)
     assert not [key for key in properties if key.startswith("config.providers")]
@@ -272,7 +272,7 @@ def test_a_profile_and_flags_may_use_providers_of_any_source(tmp_path: Path, sec
         properties=[f"sasl.password=${{file:{secrets}:password}}"],
         environment={"KAFKA_FOLDER": str(tmp_path)},
     )
-    assert found.credentials == SaslCredentials(mechanism="PLAIN", username="me", password=SECRET)
+    assert found.credentials == PasswordCredentials(mechanism="PLAIN", username="me", password=SECRET)
     assert Path(config).exists()
 
 
@@ -281,7 +281,7 @@ def test_properties_of_a_program_may_declare_providers(monkeypatch: pytest.Monke
     declared = {"config.providers": "env", "config.providers.env.class": f"{PACKAGE}.EnvVarConfigProvider"}
     user = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.username": "me"}
     found = settings_from({**declared, **user, "bootstrap.servers": "b:1", "sasl.password": "${env:KAFKA_PASSWORD}"})
-    assert found.credentials == SaslCredentials(mechanism="PLAIN", username="me", password=SECRET)
+    assert found.credentials == PasswordCredentials(mechanism="PLAIN", username="me", password=SECRET)
 
 
 def test_a_file_that_can_be_read_once_gives_all_its_values(tmp_path: Path) -> None:
@@ -297,4 +297,4 @@ def test_a_file_that_can_be_read_once_gives_all_its_values(tmp_path: Path) -> No
         found = resolve(config=config).credentials
     finally:
         os.close(reader)
-    assert found == SaslCredentials(mechanism="PLAIN", username="me", password=SECRET)
+    assert found == PasswordCredentials(mechanism="PLAIN", username="me", password=SECRET)

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from kafka_groups.settings import ConnectionSettings, SaslCredentials
+from kafka_groups.settings import ConnectionSettings, PasswordCredentials
 from tests.settings import resolution
 from tests.settings.resolution import write_file
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+SUPPORTED = "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER or AWS_MSK_IAM"
 USER = ("sasl.username=me", "sasl.password=hidden-thing")
 JAAS = f'sasl.jaas.config={PLAIN} required username="me" password="hidden-thing";'
 
@@ -39,7 +40,7 @@ def error_text(*properties: str, protocol: str = "SASL_SSL") -> str:
 )
 @pytest.mark.parametrize("user", [USER, (JAAS,)], ids=["librdkafka's", "Java's"])
 def test_credentials_are_a_mechanism_a_user_and_a_password(pair: str, mechanism: str, user: tuple[str, ...]) -> None:
-    expected = SaslCredentials(mechanism=mechanism, username="me", password="hidden-thing")
+    expected = PasswordCredentials(mechanism=mechanism, username="me", password="hidden-thing")
     assert resolve(pair, *user).credentials == expected
 
 
@@ -67,7 +68,7 @@ def test_a_sasl_property_of_a_flag_is_rejected_if_the_protocol_has_no_sasl(proto
 
 def test_sasl_username_takes_precedence_over_a_jaas_text_of_the_same_source() -> None:
     credentials = resolve("sasl.mechanism=PLAIN", JAAS, "sasl.username=you").credentials
-    assert credentials == SaslCredentials(mechanism="PLAIN", username="you", password="hidden-thing")
+    assert credentials == PasswordCredentials(mechanism="PLAIN", username="you", password="hidden-thing")
 
 
 def test_a_jaas_text_takes_precedence_over_the_user_of_a_lower_source(tmp_path: Path) -> None:
@@ -75,13 +76,13 @@ def test_a_jaas_text_takes_precedence_over_the_user_of_a_lower_source(tmp_path: 
     old = '"sasl.username" = "old"\n"sasl.password" = "older"'
     profiles.write_text(f'[p]\n"security.protocol" = "SASL_SSL"\n"sasl.mechanism" = "PLAIN"\n{old}\n')
     settings = resolution.resolve(bootstrap="b:1", profile="p", profiles=profiles, properties=[JAAS])
-    assert settings.credentials == SaslCredentials(mechanism="PLAIN", username="me", password="hidden-thing")
+    assert settings.credentials == PasswordCredentials(mechanism="PLAIN", username="me", password="hidden-thing")
 
 
 @pytest.mark.parametrize("flag", ["Required", "REQUISITE", "sufficient", "Optional"])
 def test_the_control_flag_of_a_jaas_text_is_written_in_any_case(flag: str) -> None:
     credentials = resolve("sasl.mechanism=PLAIN", JAAS.replace("required", flag)).credentials
-    assert credentials == SaslCredentials(mechanism="PLAIN", username="me", password="hidden-thing")
+    assert credentials == PasswordCredentials(mechanism="PLAIN", username="me", password="hidden-thing")
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,7 @@ def test_the_control_flag_of_a_jaas_text_is_written_in_any_case(flag: str) -> No
 def test_a_value_of_a_jaas_text_is_read_as_java_reads_it(written: str, password: str) -> None:
     text = f"sasl.jaas.config={PLAIN} required username=me password={written};"
     credentials = resolve("sasl.mechanism=PLAIN", text).credentials
-    assert credentials is not None
+    assert isinstance(credentials, PasswordCredentials)
     assert credentials.password == password
 
 
@@ -117,7 +118,7 @@ def test_a_value_of_a_jaas_text_is_read_as_java_reads_it(written: str, password:
 )
 def test_a_jaas_text_may_have_comments_and_line_breaks_between_its_words(text: str, tmp_path: Path) -> None:
     value = text.replace("MODULE", PLAIN)
-    expected = SaslCredentials(mechanism="PLAIN", username="me", password="hidden-thing")
+    expected = PasswordCredentials(mechanism="PLAIN", username="me", password="hidden-thing")
     assert resolve("sasl.mechanism=PLAIN", f"sasl.jaas.config={value}").credentials == expected
     profiles = tmp_path / "profiles.toml"
     profiles.write_bytes(f'[p]\n"sasl.jaas.config" = {json.dumps(value)}\n'.encode())
@@ -148,14 +149,14 @@ def test_options_of_a_jaas_text_that_java_does_not_parse_are_rejected(options: s
 
 
 @pytest.mark.parametrize(
-    ("option", "is_token"),
+    ("option", "is_delegation_token"),
     [('tokenauth="true"', True), ("tokenauth=True", True), ("tokenauth=false", False), ("", False)],
 )
-def test_a_jaas_text_may_have_a_delegation_token(option: str, is_token: bool) -> None:
+def test_a_jaas_text_may_have_a_delegation_token(option: str, is_delegation_token: bool) -> None:
     text = f'sasl.jaas.config={SCRAM} required username="id" password="hidden-thing" {option};'
     credentials = resolve("sasl.mechanism=SCRAM-SHA-256", text).credentials
-    assert credentials == SaslCredentials(
-        mechanism="SCRAM-SHA-256", username="id", password="hidden-thing", is_token=is_token
+    assert credentials == PasswordCredentials(
+        mechanism="SCRAM-SHA-256", username="id", password="hidden-thing", is_delegation_token=is_delegation_token
     )
 
 
@@ -163,16 +164,16 @@ def test_a_user_of_a_higher_source_is_no_delegation_token(tmp_path: Path) -> Non
     token = f"sasl.jaas.config={SCRAM} required username=id password=hmac tokenauth=true;"
     config = write_file(tmp_path, f"security.protocol=SASL_SSL\nsasl.mechanism=SCRAM-SHA-256\n{token}\n")
     credentials = resolution.resolve(bootstrap="b", config=config).credentials
-    assert credentials is not None
-    assert credentials.is_token
+    assert isinstance(credentials, PasswordCredentials)
+    assert credentials.is_delegation_token
     credentials = resolution.resolve(bootstrap="b", config=config, properties=USER).credentials
-    assert credentials == SaslCredentials(mechanism="SCRAM-SHA-256", username="me", password="hidden-thing")
+    assert credentials == PasswordCredentials(mechanism="SCRAM-SHA-256", username="me", password="hidden-thing")
 
 
 def test_an_option_whose_name_ends_like_another_is_another_option() -> None:
     text = f'sasl.jaas.config={PLAIN} required username="me" password="hidden-thing" old.password="older";'
     credentials = resolve("sasl.mechanism=PLAIN", text).credentials
-    assert credentials == SaslCredentials(mechanism="PLAIN", username="me", password="hidden-thing")
+    assert credentials == PasswordCredentials(mechanism="PLAIN", username="me", password="hidden-thing")
 
 
 def test_a_jaas_text_without_a_user_does_not_take_the_user_of_a_lower_source(tmp_path: Path) -> None:
@@ -192,9 +193,7 @@ def test_an_unsupported_login_module_of_a_file_does_not_prevent_credentials_of_f
 
 def test_a_missing_mechanism_user_or_password_is_named() -> None:
     lead = "-X security.protocol=SASL_SSL needs"
-    assert error_text(*USER) == (
-        f"{lead} sasl.mechanism, which is not set; set it to PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512"
-    )
+    assert error_text(*USER) == (f"{lead} sasl.mechanism, which is not set; set it to {SUPPORTED}")
     for name, given in zip(("password", "username"), USER, strict=True):
         text = error_text("sasl.mechanism=PLAIN", given)
         assert text == f"{lead} sasl.{name}, which is not set; set sasl.{name} or sasl.jaas.config"
@@ -204,8 +203,7 @@ def test_a_missing_mechanism_user_or_password_is_named() -> None:
 
 def test_an_unsupported_mechanism_is_reported_with_the_supported_ones() -> None:
     assert error_text("sasl.mechanism=GSSAPI", *USER) == (
-        "-X sasl.mechanism=GSSAPI is not supported; write PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512 "
-        "(pipeline ingest and doctor also support OAUTHBEARER, and GSSAPI if librdkafka is built with it)"
+        f"-X sasl.mechanism=GSSAPI is not supported; write {SUPPORTED}"
     )
 
 

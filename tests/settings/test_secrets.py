@@ -15,7 +15,7 @@ import pytest
 import kafka_groups.settings
 from kafka_groups.errors import SettingsError
 from kafka_groups.options.connection import Connection
-from kafka_groups.settings import SaslCredentials, resolve_settings
+from kafka_groups.settings import PasswordCredentials, resolve_settings
 from kafka_groups.settings.jaas import Jaas, parse_jaas
 from kafka_groups.settings.librdkafka import resolve_client
 from kafka_groups.settings.pairs import Setting, parse_network_pairs, parse_pairs
@@ -85,7 +85,7 @@ def assert_hidden(root: Any) -> None:
 @NETWORK_PAIRS
 def test_no_repr_of_connection_settings_shows_a_password(source: str, pairs: dict[str, str], tmp_path: Path) -> None:
     settings = resolve_settings(**sources_of(source, pairs, tmp_path))
-    assert settings.credentials == SaslCredentials(mechanism="PLAIN", username="me", password=SECRET)
+    assert settings.credentials == PasswordCredentials(mechanism="PLAIN", username="me", password=SECRET)
     assert settings.tls is not None
     assert settings.tls.key_password == SECRET
     for root in (settings, settings.credentials, settings.tls):

@@ -8,6 +8,7 @@ tasks. What cannot be sent, such as a callback, is added here, in the process th
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -15,9 +16,13 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from kafka_groups.admin.network.tls_reasons import explain_librdkafka
-from kafka_groups.errors import SettingsError
+from kafka_groups.errors import AuthenticationFailedError, SettingsError, TokenFailedError
 from kafka_groups.settings.librdkafka import ClientProperties
-from kafka_groups.settings.properties import may_be_secret, suggest_property
+from kafka_groups.settings.limits import Limit
+from kafka_groups.settings.pairs import Setting
+from kafka_groups.settings.properties import TOKEN_KEYS, may_be_secret, suggest_property
+from kafka_groups.settings.sasl import OAUTHBEARER, token_credentials
+from kafka_groups.settings.tokens.token import Token
 
 Client = TypeVar("Client")
 ErrorCallback: TypeAlias = Callable[[KafkaError], None]
@@ -38,6 +43,13 @@ _WITHOUT_GROUP: Final[Mapping[str, Any]] = {
 # librdkafka writes logs to stderr.
 _WITHOUT_LOGS: Final[Mapping[str, Any]] = {"log_level": 0}
 
+# How long a token may take.
+TOKEN_TIMEOUT_S: Final = 20.0
+# How soon librdkafka asks again after a token could not be fetched.
+_RETRY_S: Final = 10.0
+# How long a token is used if nobody knows when it expires.
+_UNKNOWN_LIFETIME_S: Final = 60.0
+
 _MASK: Final = "(hidden)"
 # A shorter secret is part of many words, so it is masked only where it is a word.
 _PART_OF_WORDS: Final = 4
@@ -57,18 +69,22 @@ def open_consumer(
     reading: Mapping[str, Any],
     *,
     on_error: ErrorCallback = ignore_error,
+    token_timeout_s: float = TOKEN_TIMEOUT_S,
 ) -> Client:
     """Return a consumer that joins no group, commits nothing and prints nothing; `create` is librdkafka's Consumer.
 
     `reading` are the properties of one way to read: isolation level, sizes and times of fetches. `on_error` receives
-    errors of the whole client. Raises SettingsError if librdkafka refuses a property.
+    errors of the whole client. Raises SettingsError if librdkafka refuses a property, and TokenFailedError if the user
+    logs in with a token that cannot be fetched in time.
     """
-    return _open(create, properties, {**_WITHOUT_GROUP, **reading}, on_error)
+    return _open(create, properties, {**_WITHOUT_GROUP, **reading}, on_error, token_timeout_s)
 
 
-def open_admin_client(properties: ClientProperties, *, on_error: ErrorCallback = ignore_error) -> AdminClient:
-    """Return an Admin client that prints nothing. Raises SettingsError if librdkafka refuses a property."""
-    return _open(AdminClient, properties, {}, on_error)
+def open_admin_client(
+    properties: ClientProperties, *, on_error: ErrorCallback = ignore_error, token_timeout_s: float = TOKEN_TIMEOUT_S
+) -> AdminClient:
+    """Return an Admin client that prints nothing. Raises the errors of `open_consumer`."""
+    return _open(AdminClient, properties, {}, on_error, token_timeout_s)
 
 
 def describe_error(error: KafkaError, properties: ClientProperties) -> str:
@@ -96,13 +112,56 @@ def _open(
     properties: ClientProperties,
     own: Mapping[str, Any],
     on_error: ErrorCallback,
+    token_timeout_s: float,
 ) -> Client:
+    own = {**own, **_WITHOUT_LOGS, "error_cb": on_error}
+    if properties.get("sasl.mechanism") == OAUTHBEARER:
+        own["oauth_cb"] = _TokenCallback(properties, token_timeout_s)
+        properties = {key: value for key, value in properties.items() if key not in TOKEN_KEYS}
     try:
-        return create({**properties, **own, **_WITHOUT_LOGS, "error_cb": on_error})
+        return create({**properties, **own})
     except (KafkaException, ValueError, TypeError) as error:
         reason = error.args[0].str() if isinstance(error, KafkaException) else str(error)
         msg = f"librdkafka refuses the connection properties: {_describe_refusal(reason, properties)}"
         raise SettingsError(msg) from None
+
+
+class _TokenCallback:
+    """What librdkafka calls for a token: at first, and when 80 % of a token's lifetime are over.
+
+    The source is selected in this process, because neither a callback nor a source can be sent to a task of Spark.
+    """
+
+    def __init__(self, properties: ClientProperties, timeout_s: float) -> None:
+        """Fetch the first token; TokenFailedError if there is none: an exception of a callback ends the process."""
+        self._credentials = token_credentials({key: Setting(value, key) for key, value in properties.items()})
+        self._timeout_s = timeout_s
+        self._next: Token | None = self._fetch()
+        self._last = self._next
+
+    def __call__(self, _config: str) -> tuple[str, float, str, dict[str, str]]:
+        """Return a token, when it expires in seconds since 1970, the name of the user, and SASL extensions."""
+        expires_at = None
+        if self._next is None:
+            try:
+                self._last = self._fetch()
+            except AuthenticationFailedError:
+                # The broker decides whether the old token is still valid. librdkafka asks again soon.
+                expires_at = time.time() + _RETRY_S
+        self._next = None
+        token = self._last
+        expires_at = expires_at or token.expires_at or time.time() + _UNKNOWN_LIFETIME_S
+        # librdkafka requires the name of a user, and sends it nowhere.
+        return token.text, expires_at, token.subject or "kafka-groups", dict(self._credentials.extensions)
+
+    def _fetch(self) -> Token:
+        source = self._credentials.source
+        token = source.fetch(Limit.after(self._timeout_s))
+        if token.expires_at is not None and token.expires_at <= time.time():
+            # librdkafka would refuse it, in words that name no source.
+            msg = f"the token of {source.place} has expired; get a new one"
+            raise TokenFailedError(msg)
+        return token
 
 
 def _describe_refusal(reason: str, properties: ClientProperties) -> str:

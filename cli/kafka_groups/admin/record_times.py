@@ -13,13 +13,14 @@ from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, Messa
 from confluent_kafka import TopicPartition as Assigned
 
 from kafka_groups.admin.api import Deadline, IsolationLevel, RecordPosition, RecordTime
-from kafka_groups.admin.librdkafka import CREDENTIAL_CODES, describe_error, open_consumer
+from kafka_groups.admin.librdkafka import CREDENTIAL_CODES, TOKEN_TIMEOUT_S, describe_error, open_consumer
 from kafka_groups.errors import (
     AdminError,
     AuthenticationFailedError,
     MalformedResponseError,
     SettingsError,
     TimeoutExceededError,
+    TokenFailedError,
 )
 from kafka_groups.model import Failure, Results, TopicPartition
 from kafka_groups.progress import StepProgress, ignore_step_progress
@@ -93,7 +94,11 @@ def read_record_times(
     errors = _LastError(properties)
     how = {**_READING, "isolation.level": _ISOLATION[isolation_level]}
     try:
-        consumer = open_consumer(make_consumer, properties, how, on_error=errors.add)
+        timeout_s = min(deadline.at - deadline.clock(), TOKEN_TIMEOUT_S)
+        consumer = open_consumer(make_consumer, properties, how, on_error=errors.add, token_timeout_s=timeout_s)
+    except TokenFailedError as error:
+        reading.end(TokenFailedError(f"the record cannot be read: {error}"))
+        return reading.results()
     except SettingsError as error:
         msg = f"records cannot be read, because {error}"
         raise SettingsError(msg) from None

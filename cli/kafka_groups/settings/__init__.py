@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from kafka_groups.settings.connection import ConnectionSettings, resolve_settings, settings_from
 from kafka_groups.settings.profiles import profiles_file
-from kafka_groups.settings.sasl import SaslCredentials
+from kafka_groups.settings.sasl import PasswordCredentials, SaslCredentials, TokenCredentials
 from kafka_groups.settings.tls import Tls
 from kafka_groups.settings.values import Endpoint, parse_bootstrap, parse_duration
 
 __all__ = [
     "ConnectionSettings",
     "Endpoint",
+    "PasswordCredentials",
     "SaslCredentials",
     "Tls",
+    "TokenCredentials",
     "parse_bootstrap",
     "parse_duration",
     "profiles_file",

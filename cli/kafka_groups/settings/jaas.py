@@ -9,6 +9,33 @@ from typing import Final, NamedTuple
 # The login modules that take a user and a password.
 _MODULES: Final = {"PlainLoginModule", "ScramLoginModule"}
 _NAMES: Final = ("username", "password")
+_CLIENT_ID: Final = "sasl.oauthbearer.client.credentials.client.id"
+_CLIENT_SECRET: Final = "sasl.oauthbearer.client.credentials.client.secret"  # noqa: S105 # The name of a property.
+# Options of aws-msk-iam-auth, which Java's clients have in the JAAS text alone.
+_AWS_OPTIONS: Final[Mapping[str, str]] = {
+    "awsProfileName": "sasl.aws.profile.name",
+    "awsRoleArn": "sasl.aws.role.arn",
+    "awsRoleExternalId": "sasl.aws.role.external.id",
+    "awsRoleSessionName": "sasl.aws.role.session.name",
+    "awsStsRegion": "sasl.aws.sts.region",
+}
+# Options of other login modules, and the properties that say the same. Strimzi's login module has those with dots.
+_TOKEN_OPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
+    "OAuthBearerLoginModule": {
+        "clientId": _CLIENT_ID,
+        "clientSecret": _CLIENT_SECRET,
+        "scope": "sasl.oauthbearer.scope",
+        "oauth.client.id": _CLIENT_ID,
+        "oauth.client.secret": _CLIENT_SECRET,
+        "oauth.scope": "sasl.oauthbearer.scope",
+        "oauth.token.endpoint.uri": "sasl.oauthbearer.token.endpoint.url",
+        # For IAMOAuthBearerLoginCallbackHandler.
+        **_AWS_OPTIONS,
+    },
+    "IAMLoginModule": _AWS_OPTIONS,
+}
+_EXTENSION: Final = "extension_"
+_UNSECURED_SUBJECT: Final = "unsecuredLoginStringClaim_sub"
 # Kafka reads the text with java.io.StreamTokenizer: comments may stand between two tokens, and a text in quotes ends
 # in its line. The lines that begin with # are comments of people's own, which Java refuses.
 _JAVA_GAP: Final = r"(?:\s|//[^\r\n]*|/\*.*?\*/)*+"
@@ -41,13 +68,18 @@ class Jaas(NamedTuple):
     def __repr__(self) -> str:
         return f"Jaas(module={self.module!r})"
 
-    def credentials(self) -> dict[str, str]:
-        """Return the options `username` and `password` that are set; none for another login module."""
-        if self.module not in _MODULES or self.options is None:
-            return {}
-        return {name: self.options[name] for name in _NAMES if name in self.options}
+    def to_properties(self) -> dict[str, str]:
+        """Return the options that are set as properties by their canonical names; none for an unknown login module."""
+        options = self.options or {}
+        if self.module in _MODULES:
+            return {f"sasl.{name}": options[name] for name in _NAMES if name in options}
+        known = _TOKEN_OPTIONS.get(self.module, {})
+        properties = {known[name]: value for name, value in options.items() if name in known}
+        if self.module == "OAuthBearerLoginModule":
+            properties |= _bearer_properties(options)
+        return properties
 
-    def is_token(self) -> bool:
+    def is_delegation_token(self) -> bool:
         """Return whether user and password are the ID and the HMAC of a delegation token."""
         return self.module == "ScramLoginModule" and (self.options or {}).get("tokenauth", "").lower() == "true"
 
@@ -58,8 +90,7 @@ class Jaas(NamedTuple):
             return f"{problem}; set librdkafka's properties instead (sasl.mechanism, sasl.username, sasl.password, …)"
         if self.options is None:
             return f"""the options of {self.module} cannot be parsed; write them as username="…" password="…";"""
-        found = self.credentials()
-        missing = [name for name in _NAMES if name not in found]
+        missing = [name for name in _NAMES if name not in self.options]
         return f"it has no option {missing[0]}; add the option, or set sasl.{missing[0]}" if missing else None
 
 
@@ -69,6 +100,20 @@ def parse_jaas(text: str) -> Jaas:
     if entry is None:
         return Jaas("", {})
     return Jaas(entry["module"].rpartition(".")[2], _parse_options(text, entry.end()))
+
+
+def _bearer_properties(options: Mapping[str, str]) -> dict[str, str]:
+    """Return the extensions of a token, and an unsecured token for tests, as librdkafka's properties spell them."""
+    properties: dict[str, str] = {}
+    extensions = {
+        name.removeprefix(_EXTENSION): value for name, value in options.items() if name.startswith(_EXTENSION)
+    }
+    if extensions:
+        properties["sasl.oauthbearer.extensions"] = ",".join(f"{key}={value}" for key, value in extensions.items())
+    if _UNSECURED_SUBJECT in options:
+        properties["enable.sasl.oauthbearer.unsecure.jwt"] = "true"
+        properties["sasl.oauthbearer.config"] = f"principal={options[_UNSECURED_SUBJECT]}"
+    return properties
 
 
 def _parse_options(text: str, position: int) -> dict[str, str] | None:

@@ -11,8 +11,26 @@ from kafka_groups.errors import SettingsError
 from kafka_groups.settings.connection import ConnectionSettings, security_protocol
 from kafka_groups.settings.pairs import Setting, parse_pairs, require_effect
 from kafka_groups.settings.pem import find_conversion
-from kafka_groups.settings.properties import CONVERTED_KEYS, PASSED_KEYS, RESERVED_KEYS, is_provider_key
-from kafka_groups.settings.sasl import SaslCredentials, check_jaas, has_token, require_mechanism
+from kafka_groups.settings.properties import (
+    CONVERTED_KEYS,
+    IAM_HANDLERS,
+    LOGIN_HANDLER,
+    PASSED_KEYS,
+    RESERVED_KEYS,
+    TOKEN_KEYS,
+    is_provider_key,
+)
+from kafka_groups.settings.sasl import (
+    AWS_MSK_IAM,
+    OAUTHBEARER,
+    TOKEN_MECHANISMS,
+    SaslCredentials,
+    TokenCredentials,
+    check_jaas,
+    has_delegation_token,
+    require_mechanism,
+    token_credentials,
+)
 from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, Sources, merge_sources, parse_servers
 from kafka_groups.settings.tls import (
     CA_FILE,
@@ -26,17 +44,20 @@ from kafka_groups.settings.tls import (
 )
 from kafka_groups.settings.values import CANONICAL_NAMES, is_utf8
 
-# Texts by librdkafka's names, secrets among them; `admin/librdkafka.py` makes clients of them.
+# Texts by librdkafka's names, secrets among them; `admin/librdkafka.py` makes clients of them. The properties that say
+# where tokens come from have this tool's canonical names.
 ClientProperties: TypeAlias = Mapping[str, str]
 
 _MECHANISMS: Final = (
-    "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER (GSSAPI needs a confluent-kafka whose librdkafka is built with "
-    "it; that of the published wheels is not)"
+    "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER or AWS_MSK_IAM (GSSAPI needs a confluent-kafka whose librdkafka "
+    "is built with it; that of the published wheels is not)"
 )
 # librdkafka drops these at the start of every value.
 _BLANKS: Final = frozenset(" \t\n\v\f\r")
 _DROPS_BLANKS: Final = "drops blanks at the start of {names}; use a user without them"
-_NO_TOKENS: Final = "does not support delegation tokens (tokenauth); set the user name and the password of a SCRAM user"
+_NO_DELEGATION_TOKENS: Final = (
+    "does not support delegation tokens (tokenauth); set the user name and the password of a SCRAM user"
+)
 _PEM_NAMES: Final = {CA_PEM: "ssl.ca.pem", CERTIFICATE_PEM: "ssl.certificate.pem", KEY_PEM: "ssl.key.pem"}
 _LONGEST_MS: Final = 2**31 - 1
 _LONGEST_BACKOFF_MS: Final = 3_600_000
@@ -73,17 +94,20 @@ def resolve_client(**sources: Unpack[Sources]) -> ClientSettings:
     properties = {
         key: setting.value
         for key, setting in merged.settings.items()
-        if key in PASSED_KEYS or (key in flag_settings and key not in CONVERTED_KEYS and not is_provider_key(key))
+        if key in PASSED_KEYS | TOKEN_KEYS
+        or (key in flag_settings and key not in CONVERTED_KEYS and not is_provider_key(key))
     }
     _check_texts(merged.settings, properties)
     protocol = security_protocol(merged.settings.get("security.protocol")).value
-    merged.require_values(PASSED_KEYS | CONVERTED_KEYS | flag_settings.keys(), protocol)
+    merged.require_values(PASSED_KEYS | TOKEN_KEYS | CONVERTED_KEYS | flag_settings.keys(), protocol)
     properties["bootstrap.servers"] = ",".join(map(str, parse_servers(servers, protocol)))
     properties.setdefault("client.id", "kafka-groups")
     if "security.protocol" in properties:
         properties["security.protocol"] = protocol.lower()
     if "sasl.mechanism" in properties:
         properties["sasl.mechanism"] = properties["sasl.mechanism"].upper()
+    if properties.get("sasl.mechanism") == AWS_MSK_IAM:
+        properties |= {"sasl.mechanism": OAUTHBEARER, LOGIN_HANDLER: IAM_HANDLERS[0]}
     _convert_values(properties, kept=flag_settings)
     if protocol.endswith("SSL"):
         _check_stores(merged.settings)
@@ -136,8 +160,10 @@ def _tls_properties(tls: Tls) -> dict[str, str]:
 
 
 def _sasl_properties(credentials: SaslCredentials) -> dict[str, str]:
-    problem = _NO_TOKENS
-    if not credentials.is_token:
+    if isinstance(credentials, TokenCredentials):
+        return {**credentials.properties, "sasl.mechanism": credentials.mechanism}
+    problem = _NO_DELEGATION_TOKENS
+    if not credentials.is_delegation_token:
         if not {credentials.username[:1], credentials.password[:1]} & _BLANKS:
             return {
                 "sasl.mechanism": credentials.mechanism,
@@ -167,12 +193,15 @@ def _check_texts(settings: Mapping[str, Setting], properties: Mapping[str, str])
 def _check_sasl(settings: Mapping[str, Setting]) -> None:
     """Raise SettingsError for credentials that librdkafka cannot use."""
     mechanism = require_mechanism(settings, settings["security.protocol"], _MECHANISMS).value.upper()
+    if mechanism in TOKEN_MECHANISMS:
+        token_credentials(settings)
+        return
     if mechanism != "PLAIN" and not mechanism.startswith("SCRAM-"):
         # Their properties are librdkafka's own, and a JAAS text beside them is Java's.
         return
     check_jaas(settings)
-    if has_token(settings):
-        _refuse_credentials(settings["sasl.jaas.config"], _NO_TOKENS)
+    if has_delegation_token(settings):
+        _refuse_credentials(settings["sasl.jaas.config"], _NO_DELEGATION_TOKENS)
     for key in ("sasl.username", "sasl.password"):
         if key in settings and settings[key].value[:1] in _BLANKS:
             _refuse_credentials(settings[key], _DROPS_BLANKS.format(names=key))

@@ -22,7 +22,7 @@ from kafka_groups.settings.properties import (
 _TRIMMED: Final = "".join(map(chr, range(0x21)))
 
 # The user and the password, which a JAAS text may have.
-DERIVED_KEYS: Final = ("sasl.username", "sasl.password")
+PASSWORD_KEYS: Final = ("sasl.username", "sasl.password")
 
 # The spellings that librdkafka accepts.
 _FALSE: Final = frozenset({"false", "f", "0"})
@@ -156,8 +156,8 @@ def to_settings(pairs: Iterable[tuple[str, str]], *, source: str) -> dict[str, S
     """Return pairs as settings by canonical name; `source` is the place that they come from, without the key.
 
     The last pair of a name wins, whatever its spelling.
-    Values are trimmed as Kafka's own clients do. A `sasl.jaas.config` also gives `sasl.username` and `sasl.password`,
-    unless the pairs have them.
+    Values are trimmed as Kafka's own clients do. A `sasl.jaas.config` also gives the properties that its options
+    stand for, such as `sasl.username`, unless the pairs have them.
     Raises SettingsError for `enable.ssl.certificate.verification=false`.
     """
     settings: dict[str, Setting] = {}
@@ -172,15 +172,13 @@ def to_settings(pairs: Iterable[tuple[str, str]], *, source: str) -> dict[str, S
 
 
 def with_jaas_credentials(settings: Mapping[str, Setting]) -> dict[str, Setting]:
-    """Return the settings of one source with the user and the password of its JAAS text, unless it has them anyway."""
+    """Return the settings of one source with the properties of its JAAS text, such as the user, unless it has them."""
     # Imported here, as most commands have no JAAS text.
     from kafka_groups.settings.jaas import parse_jaas
 
-    # Done for each source, so that its user and password have the precedence of their source.
+    # Done for each source, so that these properties have the precedence of their source.
     jaas = settings["sasl.jaas.config"]
-    derived = {
-        f"sasl.{name}": Setting(value, jaas.source) for name, value in parse_jaas(jaas.value).credentials().items()
-    }
+    derived = {name: Setting(value, jaas.source) for name, value in parse_jaas(jaas.value).to_properties().items()}
     return {**derived, **settings}
 
 

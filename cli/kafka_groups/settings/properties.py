@@ -7,8 +7,9 @@ from typing import Final, Literal, NamedTuple
 from kafka_groups.suggestions import did_you_mean
 
 # "passed": passed on to librdkafka from every source. "converted": read here, and never passed on itself.
-# "reserved": set by the pipeline alone, so that -X is refused; a file may have it for other programs.
-LibrdkafkaUse = Literal["passed", "converted", "reserved"]
+# "reserved": set by the pipeline alone, so that -X is refused; a file may have it for other programs. "token": passed
+# to the process that has the client, which fetches the tokens for librdkafka.
+LibrdkafkaUse = Literal["passed", "converted", "reserved", "token"]
 
 
 class Property(NamedTuple):
@@ -24,6 +25,57 @@ class Property(NamedTuple):
     network: bool = False
     librdkafka: LibrdkafkaUse = "passed"
 
+
+def _token(name: str, *aliases: str, is_secret: bool = False) -> Property:
+    return Property(name, aliases=aliases, is_secret=is_secret, network=True, librdkafka="token")
+
+
+# OAUTHBEARER and AWS_MSK_IAM: where tokens come from.
+_TOKEN_PROPERTIES: Final = (
+    _token("enable.sasl.oauthbearer.unsecure.jwt"),
+    _token("https.ca.location"),
+    _token("https.ca.pem", is_secret=True),
+    # Java has the class of Amazon MSK in this property, too.
+    _token("sasl.client.callback.handler.class"),
+    _token("sasl.login.callback.handler.class"),
+    _token("sasl.login.connect.timeout.ms"),
+    _token("sasl.login.read.timeout.ms"),
+    _token("sasl.login.retry.backoff.max.ms"),
+    _token("sasl.login.retry.backoff.ms"),
+    _token("sasl.oauthbearer.assertion.algorithm"),
+    _token("sasl.oauthbearer.assertion.claim.aud"),
+    _token("sasl.oauthbearer.assertion.claim.exp.seconds"),
+    _token("sasl.oauthbearer.assertion.claim.iss"),
+    _token("sasl.oauthbearer.assertion.claim.jti.include"),
+    _token("sasl.oauthbearer.assertion.claim.nbf.seconds"),
+    _token("sasl.oauthbearer.assertion.claim.sub"),
+    _token("sasl.oauthbearer.assertion.file"),
+    _token("sasl.oauthbearer.assertion.private.key.file"),
+    _token("sasl.oauthbearer.assertion.private.key.passphrase", is_secret=True),
+    _token("sasl.oauthbearer.assertion.private.key.pem", is_secret=True),
+    _token("sasl.oauthbearer.assertion.template.file", "sasl.oauthbearer.assertion.jwt.template.file"),
+    _token("sasl.oauthbearer.client.credentials.client.id", "sasl.oauthbearer.client.id"),
+    _token("sasl.oauthbearer.client.credentials.client.secret", "sasl.oauthbearer.client.secret", is_secret=True),
+    # Free text of librdkafka's own kinds of token.
+    _token("sasl.oauthbearer.config", is_secret=True),
+    _token("sasl.oauthbearer.extensions"),
+    _token("sasl.oauthbearer.grant.type"),
+    _token("sasl.oauthbearer.header.urlencode"),
+    _token("sasl.oauthbearer.jwt.retriever.class"),
+    _token("sasl.oauthbearer.metadata.authentication.type"),
+    _token("sasl.oauthbearer.method"),
+    _token("sasl.oauthbearer.scope"),
+    # Ours: its arguments may have a password.
+    _token("sasl.oauthbearer.token.command", is_secret=True),
+    _token("sasl.oauthbearer.token.endpoint.url"),
+    # Ours: the options of IAMLoginModule, which Java's clients have in the JAAS text alone, and the region.
+    _token("sasl.aws.profile.name"),
+    _token("sasl.aws.region"),
+    _token("sasl.aws.role.arn"),
+    _token("sasl.aws.role.external.id"),
+    _token("sasl.aws.role.session.name"),
+    _token("sasl.aws.sts.region"),
+)
 
 PROPERTIES: Final = (
     Property("bootstrap.servers", aliases=("metadata.broker.list",), network=True),
@@ -42,7 +94,6 @@ PROPERTIES: Final = (
     Property("socket.nagle.disable"),
     Property("socket.timeout.ms"),
     # SASL
-    Property("enable.sasl.oauthbearer.unsecure.jwt"),
     Property("sasl.jaas.config", is_secret=True, network=True, librdkafka="converted"),
     Property("sasl.kerberos.keytab"),
     # A shell command may have a password among its arguments.
@@ -51,16 +102,9 @@ PROPERTIES: Final = (
     Property("sasl.kerberos.principal"),
     Property("sasl.kerberos.service.name"),
     Property("sasl.mechanism", aliases=("sasl.mechanisms",), network=True),
-    Property("sasl.oauthbearer.client.id"),
-    Property("sasl.oauthbearer.client.secret", is_secret=True),
-    # Free text for the token callback.
-    Property("sasl.oauthbearer.config", is_secret=True),
-    Property("sasl.oauthbearer.extensions"),
-    Property("sasl.oauthbearer.method"),
-    Property("sasl.oauthbearer.scope"),
-    Property("sasl.oauthbearer.token.endpoint.url"),
     Property("sasl.password", is_secret=True, network=True),
     Property("sasl.username", network=True),
+    *_TOKEN_PROPERTIES,
     # TLS
     Property("ssl.ca.certificate.stores"),
     Property("ssl.crl.location", network=True),
@@ -101,6 +145,22 @@ SUPPORTED_KEYS: Final = tuple(each.name for each in PROPERTIES if each.network)
 NETWORK_KEYS: Final = frozenset(SUPPORTED_KEYS)
 PASSED_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.librdkafka == "passed")
 CONVERTED_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.librdkafka == "converted")
+TOKEN_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.librdkafka == "token")
+# Each of these names another source of tokens.
+TOKEN_SOURCE_KEYS: Final = (
+    "sasl.oauthbearer.token.command",
+    "sasl.oauthbearer.token.endpoint.url",
+    "enable.sasl.oauthbearer.unsecure.jwt",
+)
+CLIENT_HANDLER: Final = "sasl.client.callback.handler.class"
+LOGIN_HANDLER: Final = "sasl.login.callback.handler.class"
+# The class of aws-msk-iam-auth that fetches tokens, and that of its own mechanism, AWS_MSK_IAM.
+IAM_HANDLERS: Final = (
+    "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler",
+    "software.amazon.msk.auth.iam.IAMClientCallbackHandler",
+)
+# Who signs a token of Amazon MSK: the options of IAMLoginModule.
+AWS_KEYS: Final = tuple(name for name in sorted(TOKEN_KEYS) if name.startswith("sasl.aws."))
 RESERVED_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.librdkafka == "reserved")
 _NAMES: Final = {key: each.name for each in PROPERTIES for key in (each.name, *each.aliases)}
 _PUBLIC_KEYS: Final = frozenset(each.name for each in PROPERTIES if not each.is_secret)

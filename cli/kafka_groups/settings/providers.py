@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from kafka_groups.errors import ConfigProviderError, KafkaGroupsError, SettingsError
-from kafka_groups.settings.pairs import DERIVED_KEYS, Setting, trim, with_jaas_credentials
+from kafka_groups.settings.pairs import Setting, trim, with_jaas_credentials
 from kafka_groups.text_encoding import NotUtf8Error, decode_utf8
 
 _VARIABLE: Final = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
@@ -177,8 +177,8 @@ def replace_variables(
     jaas = replaced.get("sasl.jaas.config")
     if before is None or jaas is None or before == jaas:
         return replaced
-    # The user and the password that were read from the text with variables.
-    derived = {name for name in DERIVED_KEYS if name in replaced and replaced[name].source == jaas.source}
+    # The properties that were read from the text with variables.
+    derived = {name for name, each in replaced.items() if each.source == jaas.source and name != "sasl.jaas.config"}
     without = {name: setting for name, setting in replaced.items() if name not in derived}
     return without if jaas.problem is not None else with_jaas_credentials(without)
 

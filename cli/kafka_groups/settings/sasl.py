@@ -1,30 +1,64 @@
-"""SASL credentials: a mechanism, a user and a password."""
+"""SASL credentials: a user with a password, or a source of tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.pairs import Setting
+from kafka_groups.settings.properties import CLIENT_HANDLER, IAM_HANDLERS, LOGIN_HANDLER, TOKEN_KEYS
 from kafka_groups.settings.values import hint_of_variable, is_utf8
 
-MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-_SUPPORTED: Final = f"{', '.join(MECHANISMS[:-1])} or {MECHANISMS[-1]}"
+if TYPE_CHECKING:
+    from kafka_groups.settings.tokens.token import TokenSource
+
+OAUTHBEARER: Final = "OAUTHBEARER"
+# Java's mechanism of Amazon MSK. Its brokers also take the tokens of OAUTHBEARER, which this tool sends.
+AWS_MSK_IAM: Final = "AWS_MSK_IAM"
+TOKEN_MECHANISMS: Final = frozenset({OAUTHBEARER, AWS_MSK_IAM})
+MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER, AWS_MSK_IAM)
+SUPPORTED: Final = f"{', '.join(MECHANISMS[:-1])} or {MECHANISMS[-1]}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SaslCredentials:
+class PasswordCredentials:
     """A user, a password, and the SASL mechanism that proves to the broker that the client knows the password.
 
-    With `is_token` they are the ID and the HMAC of a delegation token (KIP-48).
+    With `is_delegation_token` they are the ID and the HMAC of a delegation token (KIP-48).
     """
 
     mechanism: str
     username: str
     password: str = field(repr=False)
-    is_token: bool = False
+    is_delegation_token: bool = False
+
+    @property
+    def identity(self) -> str:
+        """Who logs in, as errors name it."""
+        return f"user '{self.username}'"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TokenCredentials:
+    """A source of bearer tokens, and the extensions that go to the broker with each of them.
+
+    `properties` are the user's, by canonical names, from which another process can select the source again.
+    """
+
+    source: TokenSource
+    extensions: Mapping[str, str] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict, repr=False)
+    mechanism: str = OAUTHBEARER
+
+    @property
+    def identity(self) -> str:
+        """Who logs in, as errors name it."""
+        return self.source.place
+
+
+SaslCredentials: TypeAlias = PasswordCredentials | TokenCredentials
 
 
 def sasl_credentials(settings: Mapping[str, Setting], protocol: Setting) -> SaslCredentials:
@@ -32,14 +66,44 @@ def sasl_credentials(settings: Mapping[str, Setting], protocol: Setting) -> Sasl
 
     Raises SettingsError for a property that is missing, and for a mechanism that is not supported.
     """
-    mechanism = _mechanism(require_mechanism(settings, protocol, _SUPPORTED))
+    mechanism = _mechanism(require_mechanism(settings, protocol, SUPPORTED))
+    if mechanism in TOKEN_MECHANISMS:
+        return token_credentials(settings)
     check_jaas(settings)
-    return SaslCredentials(
+    return PasswordCredentials(
         mechanism=mechanism,
         username=_require(settings, "sasl.username", protocol),
         password=_require(settings, "sasl.password", protocol),
-        is_token=mechanism.startswith("SCRAM-") and has_token(settings),
+        is_delegation_token=mechanism.startswith("SCRAM-") and has_delegation_token(settings),
     )
+
+
+def token_credentials(settings: Mapping[str, Setting]) -> TokenCredentials:
+    """Return the credentials of OAUTHBEARER, also for AWS_MSK_IAM.
+
+    Raises SettingsError if the settings name no source of tokens.
+    """
+    from kafka_groups.settings.tokens.extensions import parse_extensions
+    from kafka_groups.settings.tokens.selection import select_source
+
+    settings = _with_login_handler(settings)
+    return TokenCredentials(
+        source=select_source(settings),
+        extensions=parse_extensions(settings),
+        properties={name: setting.value for name, setting in settings.items() if name in TOKEN_KEYS},
+    )
+
+
+def _with_login_handler(settings: Mapping[str, Setting]) -> Mapping[str, Setting]:
+    """Return the settings with the class of Amazon MSK, if its mechanism or its other class names it.
+
+    The process that has librdkafka's client gets the class, and not the mechanism.
+    """
+    for key in ("sasl.mechanism", CLIENT_HANDLER):
+        setting = settings.get(key)
+        if setting is not None and (setting.value in IAM_HANDLERS or setting.value.upper() == AWS_MSK_IAM):
+            return {**settings, LOGIN_HANDLER: setting._replace(value=IAM_HANDLERS[0])}
+    return settings
 
 
 def check_jaas(settings: Mapping[str, Setting]) -> None:
@@ -54,7 +118,7 @@ def check_jaas(settings: Mapping[str, Setting]) -> None:
         raise SettingsError(msg)
 
 
-def has_token(settings: Mapping[str, Setting]) -> bool:
+def has_delegation_token(settings: Mapping[str, Setting]) -> bool:
     """Return whether the user is the ID of a delegation token: the JAAS text that names it has `tokenauth=true`."""
     jaas = settings.get("sasl.jaas.config")
     user = settings.get("sasl.username")
@@ -62,7 +126,7 @@ def has_token(settings: Mapping[str, Setting]) -> bool:
         return False
     from kafka_groups.settings.jaas import parse_jaas
 
-    return parse_jaas(jaas.value).is_token()
+    return parse_jaas(jaas.value).is_delegation_token()
 
 
 def require_mechanism(settings: Mapping[str, Setting], protocol: Setting, supported: str) -> Setting:
@@ -76,11 +140,7 @@ def require_mechanism(settings: Mapping[str, Setting], protocol: Setting, suppor
 
 def _mechanism(setting: Setting) -> str:
     if setting.value.upper() not in MECHANISMS:
-        msg = (
-            f"{setting.source}={setting.value} is not supported; write {_SUPPORTED} "
-            f"(pipeline ingest and doctor also support OAUTHBEARER, and GSSAPI if librdkafka is built with it)"
-            f"{hint_of_variable(setting.value)}"
-        )
+        msg = f"{setting.source}={setting.value} is not supported; write {SUPPORTED}{hint_of_variable(setting.value)}"
         raise SettingsError(msg)
     return setting.value.upper()
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final, NamedTuple, Required, TypedDict
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings.pairs import DERIVED_KEYS, Setting, has_effect, read_properties_file
+from kafka_groups.settings.pairs import PASSWORD_KEYS, Setting, has_effect, read_properties_file
 from kafka_groups.settings.profiles import read_profile
-from kafka_groups.settings.properties import is_known, is_provider_key
+from kafka_groups.settings.properties import AWS_KEYS, TOKEN_SOURCE_KEYS, is_known, is_provider_key
 from kafka_groups.settings.values import Endpoint, hint_of_variable, parse_bootstrap, parse_duration
 
 DEFAULT_TIMEOUT_S: Final = 30.0
@@ -30,8 +30,9 @@ _DEFAULT_IF_EMPTY: Final = frozenset({"client.id", "sasl.mechanism", "security.p
 _PRIVATE_KEY: Final = ("ssl.key.location", "ssl.keystore.key", "ssl.key.password", "ssl.keystore.password")
 
 # Settings of a lower source that one of a higher source replaces: another form of it, the type of a store, its key.
-_REPLACED: Final = {
-    "sasl.jaas.config": ("sasl.username", "sasl.password"),
+_REPLACED: Final[Mapping[str, Sequence[str]]] = {
+    "sasl.jaas.config": (*PASSWORD_KEYS, *TOKEN_SOURCE_KEYS, *AWS_KEYS),
+    **{key: [other for other in TOKEN_SOURCE_KEYS if other != key] for key in TOKEN_SOURCE_KEYS},
     "ssl.truststore.location": ("ssl.truststore.certificates", "ssl.truststore.type"),
     "ssl.truststore.certificates": ("ssl.truststore.location", "ssl.truststore.type"),
     "ssl.keystore.location": ("ssl.keystore.certificate.chain", "ssl.keystore.type", *_PRIVATE_KEY),
@@ -83,7 +84,7 @@ class MergedSettings(NamedTuple):
 
     def require_values(self, keys: Collection[str], protocol: str) -> None:
         """Raise the problem of a setting among the keys that has no value, if the security protocol uses it."""
-        has_user = all(name in self.settings for name in DERIVED_KEYS)
+        has_user = all(name in self.settings for name in PASSWORD_KEYS)
         for key, setting in self.settings.items():
             if setting.problem is None or key not in keys or (key == "sasl.jaas.config" and has_user):
                 continue

@@ -13,12 +13,12 @@ from scramp import ScramMechanism
 from kafka_groups.admin.network.handshake import Handshake, HandshakeRequest
 from kafka_groups.errors import AdminError, AuthenticationFailedError, MalformedResponseError, UnsupportedVersionError
 from kafka_groups.protocol.messages import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
-from kafka_groups.settings import SaslCredentials
+from kafka_groups.settings import PasswordCredentials
 from tests.fakes.scripted_broker import encode_response
 
 OFFERED = [(17, 0, 1), (36, 0, 2), (3, 0, 13)]
-PLAIN = SaslCredentials(mechanism="PLAIN", username="mé", password="geheim,=")
-SCRAM = SaslCredentials(mechanism="SCRAM-SHA-256", username="a,b=c", password="geheim")
+PLAIN = PasswordCredentials(mechanism="PLAIN", username="mé", password="geheim,=")
+SCRAM = PasswordCredentials(mechanism="SCRAM-SHA-256", username="a,b=c", password="geheim")
 
 
 def responded(handshake: Handshake, request: HandshakeRequest, **values: Any) -> HandshakeRequest | None:
@@ -27,7 +27,7 @@ def responded(handshake: Handshake, request: HandshakeRequest, **values: Any) ->
 
 
 def begun(
-    credentials: SaslCredentials | None, offered: list[tuple[int, int, int]] = OFFERED
+    credentials: PasswordCredentials | None, offered: list[tuple[int, int, int]] = OFFERED
 ) -> tuple[Handshake, HandshakeRequest | None]:
     handshake = Handshake("me", credentials)
     keys = [dict(zip(("api_key", "min_version", "max_version"), each, strict=True)) for each in offered]
@@ -35,7 +35,7 @@ def begun(
 
 
 def accepted(
-    credentials: SaslCredentials, offered: list[tuple[int, int, int]] = OFFERED
+    credentials: PasswordCredentials, offered: list[tuple[int, int, int]] = OFFERED
 ) -> tuple[Handshake, HandshakeRequest]:
     """Return a handshake up to the first message of the mechanism."""
     handshake, request = begun(credentials, offered)
@@ -160,7 +160,7 @@ def test_a_broker_cannot_make_the_client_hash_for_hours(iterations: str) -> None
 @pytest.mark.parametrize("is_user", [True, False], ids=["user", "password"])
 def test_scram_uses_the_bytes_of_a_user_and_a_password_as_kafka_does(text: str, is_user: bool) -> None:
     user, password = (text, "geheim") if is_user else ("me", text)
-    handshake, request = accepted(SaslCredentials(mechanism="SCRAM-SHA-256", username=user, password=password))
+    handshake, request = accepted(PasswordCredentials(mechanism="SCRAM-SHA-256", username=user, password=password))
     escaped = user.replace("=", "=3D").replace(",", "=2C")
     first = request.body["auth_bytes"].decode()
     assert first.startswith(f"n,,n={escaped},r=")
@@ -183,7 +183,9 @@ def scram_proof(first: str, server_first: str, password: str) -> str:
 
 
 def test_a_delegation_token_is_announced_by_an_extension_that_the_proof_covers() -> None:
-    credentials = SaslCredentials(mechanism="SCRAM-SHA-256", username="token-id", password="hmac==", is_token=True)
+    credentials = PasswordCredentials(
+        mechanism="SCRAM-SHA-256", username="token-id", password="hmac==", is_delegation_token=True
+    )
     handshake, request = accepted(credentials)
     first = request.body["auth_bytes"].decode()
     assert first.startswith("n,,n=token-id,r=")

@@ -20,7 +20,7 @@ from kafka_groups.errors import AdminError, AuthenticationFailedError
 from kafka_groups.model import Broker
 from kafka_groups.protocol import Struct
 from kafka_groups.protocol.messages import LIST_GROUPS
-from kafka_groups.settings import ConnectionSettings, Endpoint, SaslCredentials, Tls
+from kafka_groups.settings import ConnectionSettings, Endpoint, PasswordCredentials, Tls
 from tests.admin.network.tls_listener import tls_broker
 from tests.fakes.raw_port import responding
 from tests.fakes.scripted_broker import ReceivedRequest, ScriptedBroker, changed, delayed, drops
@@ -28,7 +28,7 @@ from tests.fakes.simulated_clock import SimulatedClock
 
 pytestmark = pytest.mark.timeout(20)
 
-USER = SaslCredentials(mechanism="PLAIN", username="me", password="geheim")
+USER = PasswordCredentials(mechanism="PLAIN", username="me", password="geheim")
 
 
 def drops_newer(request: ReceivedRequest, response: Struct) -> Struct | None:

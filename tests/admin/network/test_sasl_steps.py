@@ -12,13 +12,13 @@ from kafka_groups.admin import GroupAdmin
 from kafka_groups.errors import AdminError
 from kafka_groups.protocol import Struct
 from kafka_groups.protocol.messages import API_VERSIONS
-from kafka_groups.settings import ConnectionSettings, SaslCredentials, resolve_settings
+from kafka_groups.settings import ConnectionSettings, PasswordCredentials, resolve_settings
 from tests.fakes.raw_port import after_frames, responding
 from tests.fakes.scripted_broker import ReceivedRequest, ScriptedBroker, drops, encode_response
 
 pytestmark = pytest.mark.timeout(20)
 
-USER = SaslCredentials(mechanism="PLAIN", username="me", password="geheim")
+USER = PasswordCredentials(mechanism="PLAIN", username="me", password="geheim")
 STEPS = {
     "SaslHandshake": (
         "closed the connection at the SaslHandshake request; the listener may not use SASL "

@@ -18,7 +18,7 @@ from kafka_groups.admin.network.selector import Selector
 from kafka_groups.errors import AdminError, BrokerTimeoutError, ConnectionFailedError
 from kafka_groups.protocol import Struct
 from kafka_groups.protocol.messages import LIST_GROUPS
-from kafka_groups.settings import ConnectionSettings, Endpoint, SaslCredentials
+from kafka_groups.settings import ConnectionSettings, Endpoint, PasswordCredentials
 from tests.fakes.raw_port import accepting_only, not_accepting, refusing
 from tests.fakes.scripted_broker import ReceivedRequest, ScriptedBroker, delayed, silent
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
@@ -44,7 +44,7 @@ def _connect(
     waiting: SimulatedSelector,
     *endpoints: Endpoint,
     setup_timeout_s: float,
-    credentials: SaslCredentials | None = None,
+    credentials: PasswordCredentials | None = None,
 ) -> Connection:
     return Connection(
         NAME,
@@ -129,7 +129,7 @@ def test_a_listener_that_never_responds_fails_after_the_setup_timeout(waiting: S
     assert str(error) == "accepted the connection but did not respond within 0.3 s"
 
 
-CREDENTIALS = SaslCredentials(mechanism="PLAIN", username="me", password="x")
+CREDENTIALS = PasswordCredentials(mechanism="PLAIN", username="me", password="x")
 
 
 def _sasl_broker(clock: SimulatedClock) -> ScriptedBroker:

@@ -38,7 +38,7 @@ class RawSource(KafkaGroupsSource):
 
             def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
                 _, ranges = partition.value
-                consumer = new_consumer(client)
+                consumer = new_consumer(client, 30.0)
                 try:
                     for wanted in ranges:
                         for found in RangeReader(consumer, wanted, client, DEFAULT_TIMEOUT_S).read():

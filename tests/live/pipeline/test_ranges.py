@@ -30,7 +30,7 @@ def cut(broker: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def _read(broker: str, wanted: Range, timeout_s: float = 20) -> tuple[list[int], list[DataGap]]:
     client = {"bootstrap.servers": broker}
-    consumer = new_consumer(client)
+    consumer = new_consumer(client, 30.0)
     try:
         found = list(RangeReader(consumer, wanted, client, timeout_s).read())
     finally:

@@ -36,7 +36,7 @@ def test_brokers_that_do_not_respond_fail_within_the_timeout() -> None:
 
 def test_a_property_that_librdkafka_refuses_is_a_settings_error() -> None:
     with pytest.raises(SettingsError, match=r"no\.such"):
-        check_client({"bootstrap.servers": "127.0.0.1:1", "no.such": "1"})
+        check_client({"bootstrap.servers": "127.0.0.1:1", "no.such": "1"}, 1.0)
 
 
 def test_the_command_fails_if_a_check_does(storage: Storage, mocker: MockerFixture) -> None:

@@ -15,6 +15,7 @@ from kafka_groups.errors import (
     NameNotResolvedError,
     NoBrokersError,
     NoConnectionError,
+    TokenFailedError,
 )
 from kafka_groups.model import Broker
 from kafka_groups.protocol import SchemaError
@@ -162,6 +163,8 @@ class Bootstrap:
 
     def unconnected(self, endpoint: Endpoint, name: str, error: AdminError) -> AdminError:
         """Return the error of a broker that was not connected; a wrong advertised address is the most common cause."""
+        if isinstance(error, TokenFailedError):
+            return _without_token(error)
         text = f"cannot connect to {name}: {error}"
         if endpoint not in self.servers and isinstance(error, (NameNotResolvedError, ConnectionFailedError)):
             text += f"; check advertised.listeners: {self._source} returned this address"
@@ -219,7 +222,15 @@ def retry_until(failures: Sequence[tuple[Endpoint, AdminError]], started: float,
 
 def unreachable(failures: Sequence[tuple[Endpoint, AdminError]]) -> AdminError:
     """Return one error of the last failure's type that names each bootstrap server and its reason."""
+    last = failures[-1][1]
+    if isinstance(last, TokenFailedError):
+        return _without_token(last)
     reasons = "; ".join(f"{endpoint}: {error}" for endpoint, error in failures[:_MOST_REASONS])
     more = f"; and {len(failures) - _MOST_REASONS} more" if len(failures) > _MOST_REASONS else ""
     text = f"no server responded: {reasons}{more}" if len(failures) > 1 else f"cannot connect to {reasons}"
-    return type(failures[-1][1])(text)
+    return type(last)(text)
+
+
+def _without_token(error: TokenFailedError) -> TokenFailedError:
+    # Where the token was to be sent has no part in this error.
+    return TokenFailedError(f"cannot log in: {error}")

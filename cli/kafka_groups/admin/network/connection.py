@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from math import inf
+from typing import TYPE_CHECKING, Final
 
 from kafka_groups.admin.network.channel import numeric_addresses
-from kafka_groups.admin.network.handshake import HandshakeRequest, Versions, agreed_version
+from kafka_groups.admin.network.handshake import HandshakeRequest, Versions
 from kafka_groups.admin.network.request import InFlight, Request, Response, lost_responses, take
+from kafka_groups.admin.network.request_encoder import Frame, RequestEncoder
 from kafka_groups.admin.network.resolver import Resolution
 from kafka_groups.admin.network.setup_errors import closed_at_once, not_set_up, open_step, unresolved, with_cause
+from kafka_groups.admin.network.setup_timer import SetupTimer
 from kafka_groups.errors import (
     AdminError,
     ConnectionFailedError,
-    InvalidRequestError,
     MalformedResponseError,
-    UnsupportedVersionError,
 )
-from kafka_groups.protocol import INT32, Cursor, SchemaError
+from kafka_groups.protocol import INT32, Cursor
 
 if TYPE_CHECKING:
     from kafka_groups.admin.network.channel import Address, Channel
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 # A broker serves one connection in order, so more in flight only hides the round trip; a limit keeps its
 # socket buffers from filling up while it responds to old requests of one group each.
 _MAX_IN_FLIGHT: Final = 64
+# The share of a session after which the client authenticates again, as Kafka's own clients do (0.85 to 0.95).
+_SHARE_OF_SESSION: Final = 0.85
 # The token of the handshake's requests.
 _HANDSHAKE: Final = object()
 
@@ -61,15 +64,15 @@ class Connection:
         self._has_responded = False
         self.window = _MAX_IN_FLIGHT
         self._make_channel = make_channel
-        self._setup_deadline = now + setup_timeout_s
-        self._setup_timeout_s = setup_timeout_s
-        self._next_address_at = self._setup_deadline
-        self._remaining_addresses = 0
-        self._correlation_id = 0
+        self._setup = SetupTimer(setup_timeout_s, now)
+        self._encoder = RequestEncoder(handshake.client_id)
         self._in_flight: dict[int, InFlight] = {}
-        self._waiting: deque[tuple[int, InFlight, bytes]] = deque()
+        self._waiting: deque[Frame] = deque()
         self._unversioned: deque[Request] = deque()
         self._throttled_until = 0.0
+        # When the client has to authenticate again; the requests of a renewal go before the others that wait.
+        self._renew_at = inf
+        self._is_renewing = False
         self.active_at = now
         self._loss: AdminError | None = None
         addresses = numeric_addresses(endpoint)
@@ -96,13 +99,15 @@ class Connection:
             return self._check_setup(now)
         responses: list[Response] = []
         try:
+            if self._handshake.is_waiting:
+                self._send_next(self._handshake.resume(), now)
             if self.channel is not None:
                 before = self.channel.received
                 for payload in self.channel.advance():
                     responses += self._receive(payload, now)
                 if self.channel.received != before:
                     self.active_at = now
-                self._try_next_address(self.channel, now)
+                self._setup.try_next_address(self.channel, now)
             self._send_waiting(now)
         except AdminError as error:
             if self._reconnect(error, now):
@@ -115,8 +120,10 @@ class Connection:
 
     def wakes_at(self) -> float | None:
         """Return when to call `advance` even if no event occurs; None if only events matter."""
+        if self._handshake.is_waiting and self._handshake.fetch is not None:
+            return self._handshake.fetch.until
         if self.versions is None:
-            return self._next_address_at
+            return self._setup.wakes_at
         # With capacity for more in flight, only the broker's throttling holds a request back.
         return self._throttled_until if self._waiting and self._has_capacity() else None
 
@@ -128,14 +135,14 @@ class Connection:
         """Return whether nothing was received for `idle_timeout_s`, and another broker can serve a waiting request."""
         if self.versions is None or now - self.active_at <= idle_timeout_s:
             return False
-        outstanding = (*self._in_flight.values(), *(each for _, each, _ in self._waiting))
+        outstanding = (*self._in_flight.values(), *(each.in_flight for each in self._waiting))
         return any(each.is_movable() for each in outstanding)
 
     def release(self, error: AdminError) -> list[Response]:
         """Give up the requests that another broker can serve, and return them as responses with this error."""
         movable = {key: each for key, each in self._in_flight.items() if each.is_movable()}
         self._in_flight.update({key: each._replace(is_released=True) for key, each in movable.items()})
-        waiting = [each for _, each, _ in take(self._waiting, lambda each: each[1].is_movable())]
+        waiting = [each.in_flight for each in take(self._waiting, lambda each: each.in_flight.is_movable())]
         return [each.to_lost(error) for each in (*movable.values(), *waiting)]
 
     def is_throttled(self, now: float) -> bool:
@@ -152,6 +159,8 @@ class Connection:
             return f"is not connected: its host name '{self.endpoint.host}' is not resolved yet"
         if self.channel is None or not self.channel.is_connected:
             return "has not accepted the connection"
+        if self._handshake.is_waiting and self._handshake.fetch is not None:
+            return self._handshake.fetch.describe()
         if self.versions is None:
             return f"accepted the connection but has not responded{open_step(self.channel, self._in_flight.values())}"
         if self._waiting and self.is_throttled(now):
@@ -164,7 +173,7 @@ class Connection:
             self.channel.close()
         sent = (each for each in self._in_flight.values() if each.request.token is not _HANDSHAKE)
         unversioned = (InFlight(each, None, -1) for each in self._unversioned)
-        outstanding = [*sent, *(each for _, each, _ in self._waiting), *unversioned]
+        outstanding = [*sent, *(each.in_flight for each in self._waiting), *unversioned]
         return lost_responses(outstanding, error, self.channel) if outstanding else []
 
     def withdraw(self, now: float) -> list[Response]:
@@ -173,7 +182,7 @@ class Connection:
         if self.channel is not None and any(each.is_cut_off(self.channel.written) for each in self._in_flight.values()):
             self._loss = ConnectionFailedError("the request was not completely written in time")
         late = [InFlight(each, None, -1) for each in take(self._unversioned, lambda each: not each.idempotent)]
-        late += [each for _, each, _ in take(self._waiting, lambda each: not each[1].request.idempotent)]
+        late += [each.in_flight for each in take(self._waiting, lambda each: not each.in_flight.request.idempotent)]
         return [Response(each.request, each.part, each.version, payload=b"", reason=reason) for each in late]
 
     def _is_resolved(self, resolution: Resolution, now: float) -> bool:
@@ -187,50 +196,34 @@ class Connection:
 
     def _open(self, addresses: list[Address], first: HandshakeRequest, now: float) -> None:
         self.channel = self._make_channel(addresses, self.endpoint.host)
-        self._schedule_next_address(self.channel, now)
+        self._setup.share(self.channel, now)
         self._send_handshake(first)
-
-    def _schedule_next_address(self, channel: Channel, now: float) -> None:
-        # An address that does not accept leaves the same time to each of those after it.
-        self._remaining_addresses = channel.remaining_addresses
-        turns = self._remaining_addresses + 1
-        share_s = (self._setup_deadline - now) / turns
-        self._next_address_at = self._setup_deadline if channel.is_connected else now + share_s
-
-    def _try_next_address(self, channel: Channel, now: float) -> None:
-        is_due = self._next_address_at <= now < self._setup_deadline
-        if not channel.is_connected and channel.remaining_addresses and is_due:
-            channel.try_next_address()
-        if channel.is_connected or channel.remaining_addresses != self._remaining_addresses:
-            self._schedule_next_address(channel, now)
 
     def _send_handshake(self, message: HandshakeRequest) -> None:
         request = Request(api=message.api, bodies=lambda _version: [], token=_HANDSHAKE)
         in_flight = InFlight(request=request, part=message, version=message.version)
-        self._transmit(*self._to_frame(in_flight, message.body))
+        self._transmit(self._encoder.encode(in_flight, message.body))
 
-    def _to_frame(self, in_flight: InFlight, body: Mapping[str, Any]) -> tuple[int, InFlight, bytes]:
-        self._correlation_id += 1
-        frame = in_flight.request.api.encode_request(
-            in_flight.version, correlation_id=self._correlation_id, client_id=self._handshake.client_id, body=body
-        )
-        return self._correlation_id, in_flight, frame
-
-    def _transmit(self, correlation_id: int, in_flight: InFlight, frame: bytes) -> None:
+    def _transmit(self, frame: Frame) -> None:
         assert self.channel is not None
         begin = self.channel.queued
-        self._in_flight[correlation_id] = in_flight._replace(begin=begin, end=begin + len(frame))
+        in_flight = frame.in_flight
+        self._in_flight[frame.correlation_id] = in_flight._replace(begin=begin, end=begin + len(frame.data))
         self.sent[in_flight.request.api.name, in_flight.version] += 1
-        self.channel.send(frame)
+        self.channel.send(frame.data)
 
     def _has_capacity(self) -> bool:
-        return self.versions is not None and len(self._in_flight) < self.window
+        return self.versions is not None and not self._is_renewing and len(self._in_flight) < self.window
 
     def _send_waiting(self, now: float) -> None:
+        if self._waiting and now >= self._renew_at and not self._is_renewing:
+            self._is_renewing = True
+            self.active_at = now
+            self._send_handshake(self._handshake.renewal_request())
         while self._waiting and self._has_capacity() and now >= self._throttled_until:
             if not self._in_flight:
                 self.active_at = now
-            self._transmit(*self._waiting.popleft())
+            self._transmit(self._waiting.popleft())
 
     def _receive(self, payload: bytes, now: float) -> list[Response]:
         in_flight = self._in_flight.pop(INT32.read(False, False)(Cursor(payload)), None)
@@ -248,14 +241,24 @@ class Connection:
 
     def _continue_handshake(self, message: HandshakeRequest, payload: bytes, now: float) -> list[Response]:
         following = self._handshake.next_request(message, payload)
-        if following is not None:
-            # The broker is there, and authentication may take it a while.
-            self._setup_deadline = self._next_address_at = now + self._setup_timeout_s
-            self._send_handshake(following)
+        if following is not None or self._handshake.is_waiting:
+            self._send_next(following, now)
             return []
+        self._is_renewing = False
+        lifetime_s = self._handshake.session_lifetime_s
+        self._renew_at = inf if lifetime_s is None else now + lifetime_s * _SHARE_OF_SESSION
         self.versions = self._handshake.versions
         unversioned, self._unversioned = self._unversioned, deque()
         return [response for request in unversioned for response in self._encode(request)]
+
+    def _send_next(self, following: HandshakeRequest | None, now: float) -> None:
+        """Send the next request of a handshake, or wait for the token that it needs, which has a limit of its own."""
+        if following is None:
+            self._setup.suspend()
+            return
+        self._setup.renew(now)
+        self.active_at = now
+        self._send_handshake(following)
 
     def _with_cause(self, error: AdminError) -> AdminError:
         waiting = self._in_flight.values()
@@ -263,7 +266,7 @@ class Connection:
 
     def _reconnect(self, error: AdminError, now: float) -> bool:
         """Connect again with an older first request if the peer closed the connection at it; return whether it did."""
-        if not closed_at_once(self.channel, error) or self.versions is not None or now >= self._setup_deadline:
+        if not closed_at_once(self.channel, error) or self.versions is not None or self._setup.is_over(now):
             return False
         older = self._handshake.older_request()
         if older is None or self.channel is None:
@@ -275,26 +278,13 @@ class Connection:
         return True
 
     def _encode(self, request: Request) -> list[Response]:
-        try:
-            version = agreed_version(self.versions or {}, request.api)
-            bodies = request.bodies(version)
-        except UnsupportedVersionError as error:
-            return [Response(request=request, part=None, version=-1, payload=b"", error=error)]
-        failed: list[Response] = []
-        for part, body in bodies:
-            if isinstance(body, AdminError):
-                failed.append(Response(request=request, part=part, version=version, payload=b"", error=body))
-                continue
-            try:
-                self._waiting.append(self._to_frame(InFlight(request=request, part=part, version=version), body))
-            except SchemaError as error:
-                invalid = InvalidRequestError(f"cannot encode the request: {error}")
-                failed.append(Response(request=request, part=part, version=version, payload=b"", error=invalid))
+        frames, failed = self._encoder.encode_bodies(request, self.versions or {})
+        self._waiting += frames
         return failed
 
     def _check_setup(self, now: float) -> list[Response]:
-        if self.versions is None and now >= self._setup_deadline:
+        if self.versions is None and self._setup.is_over(now):
             if self._resolution is not None:
-                raise unresolved(self.endpoint.host, self._setup_timeout_s)
-            raise not_set_up(self.channel, self._in_flight.values(), self._setup_timeout_s)
+                raise unresolved(self.endpoint.host, self._setup.timeout_s)
+            raise not_set_up(self.channel, self._in_flight.values(), self._setup.timeout_s)
         return []

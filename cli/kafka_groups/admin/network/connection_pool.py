@@ -62,12 +62,12 @@ class BrokerPool:
         self._resolve = resolve
         self._tls_context: ssl.SSLContext | None = None
         self._connections: dict[tuple[Endpoint, int], Connection] = {}
-        self._handshakes = Handshakes(settings.client_id, settings.credentials)
         self._bootstrap = Bootstrap(settings)
         self._deadline = self._idle_timeout_s = math.inf
         self._sent_before: Counter[tuple[str, int]] = Counter()
         self._undelivered: list[Response] = []
         self._selector = Selector()
+        self._handshakes = Handshakes(settings, wakeup=self._selector.wakeup, clock=clock)
 
     @property
     def sent(self) -> Counter[tuple[str, int]]:
@@ -115,10 +115,8 @@ class BrokerPool:
 
     def poll(self, until: float) -> list[Response]:
         """Return the responses that arrived, waiting for one until that time; lost connections return errors."""
-        if self._undelivered:
-            undelivered, self._undelivered = self._undelivered, []
-            return undelivered
-        return self._wait_for_responses(until)
+        undelivered, self._undelivered = self._undelivered, []
+        return undelivered or self._wait_for_responses(until)
 
     def update_brokers(self, brokers: Iterable[Broker]) -> None:
         """Add or replace the addresses of these brokers; one without a host replaces none."""
@@ -148,7 +146,8 @@ class BrokerPool:
         return [each._replace(reason=f"{self._name_of(at)} {each.reason}") for at, each in withdrawn]
 
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection, and end what fetches a token."""
+        self._handshakes.close()
         for endpoint, number in list(self._connections):
             self._drop(endpoint, ConnectionFailedError("closed"), number)
         self._selector.close()

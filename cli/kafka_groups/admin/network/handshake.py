@@ -7,14 +7,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_groups import __version__
-from kafka_groups.admin.network.sasl import SaslClient, create_client
+from kafka_groups.admin.network.sasl.client import SaslClient
+from kafka_groups.admin.network.sasl.mechanisms import create_client
 from kafka_groups.errors import AuthenticationFailedError, MalformedResponseError, UnsupportedVersionError
 from kafka_groups.protocol import INT16, Cursor, SchemaError, Struct
 from kafka_groups.protocol.errors import ILLEGAL_SASL_STATE, UNSUPPORTED_SASL_MECHANISM, UNSUPPORTED_VERSION
 from kafka_groups.protocol.messages import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE, Api
+from kafka_groups.settings import TokenCredentials
 
 if TYPE_CHECKING:
-    from kafka_groups.settings import Endpoint, SaslCredentials
+    from kafka_groups.admin.network.tokens import TokenFetch, Tokens
+    from kafka_groups.settings import ConnectionSettings, Endpoint, SaslCredentials
 
 Versions = Mapping[int, tuple[int, int]]
 
@@ -33,7 +36,9 @@ class HandshakeRequest(NamedTuple):
 class Handshake:
     """The handshake of one connection. `versions` maps API keys to the broker's version ranges; it is None at first.
 
-    A session may expire (KIP-368): the broker then closes the connection, and the request is sent on a new connection.
+    `session_lifetime_s` is how long the broker accepts requests after the authentication, None without a limit; the
+    client may authenticate again on the same connection (KIP-368). While the handshake `is_waiting`, the next request
+    needs the token of `fetch`. Credentials with a source of tokens need `tokens`.
     With `may_be_old`, the peer may know only the first version of ApiVersions; one that `is_old` is known for it.
     `note_age` receives whether the peer needed that version, as soon as its versions are known.
     """
@@ -46,17 +51,23 @@ class Handshake:
         may_be_old: bool = True,
         is_old: bool = False,
         note_age: Callable[[bool], None] = lambda _is_old: None,
+        tokens: Tokens | None = None,
     ) -> None:
         self.client_id = client_id
         self.credentials = credentials
         self.versions: Versions | None = None
+        self.session_lifetime_s: float | None = None
+        self.fetch: TokenFetch | None = None
+        self.is_waiting = False
+        self._tokens = tokens
         self._sasl_client: SaslClient | None = None
         self._may_be_old = may_be_old and not is_old
         self._is_old = is_old
         self._note_age = note_age
 
     def first_request(self) -> HandshakeRequest:
-        """Return the first request."""
+        """Return the first request. A token is fetched meanwhile."""
+        self._request_token()
         return _api_versions_request(API_VERSIONS.lowest if self._is_old else API_VERSIONS.highest)
 
     def older_request(self) -> HandshakeRequest | None:
@@ -71,8 +82,27 @@ class Handshake:
         self._is_old = True
         return _api_versions_request(API_VERSIONS.lowest)
 
+    def renewal_request(self) -> HandshakeRequest:
+        """Return the request that begins another authentication on the same connection (KIP-368)."""
+        self._request_token()
+        return self._handshake_request()
+
+    def resume(self) -> HandshakeRequest | None:
+        """Return the request that a token was missing for, None while it is being fetched.
+
+        Raises TokenFailedError if there is no token.
+        """
+        assert self.fetch is not None
+        token = self.fetch.result()
+        if token is None:
+            return None
+        self.fetch = None
+        assert self.credentials is not None
+        self._sasl_client = create_client(self.credentials, token)
+        return self._first_message()
+
     def next_request(self, request: HandshakeRequest, payload: bytes) -> HandshakeRequest | None:
-        """Return the request after this one and its response, None if the handshake is complete.
+        """Return the request after this one and its response; None if the handshake is complete, or `is_waiting`.
 
         Raises MalformedResponseError if the peer does not speak Kafka's protocol, AuthenticationFailedError if it
         refuses the credentials.
@@ -104,9 +134,17 @@ class Handshake:
         self._note_age(self._is_old)
         if self.credentials is None:
             return None
+        return self._handshake_request()
+
+    def _handshake_request(self) -> HandshakeRequest:
+        assert self.credentials is not None
         return self._request(SASL_HANDSHAKE, {"mechanism": self.credentials.mechanism})
 
-    def _start_authentication(self, response: Struct) -> HandshakeRequest:
+    def _request_token(self) -> None:
+        if self._tokens is not None:
+            self.fetch = self._tokens.request()
+
+    def _start_authentication(self, response: Struct) -> HandshakeRequest | None:
         assert self.credentials is not None
         if response["error_code"] == ILLEGAL_SASL_STATE:
             msg = "this listener does not use SASL: use PLAINTEXT or SSL, or connect to a SASL listener"
@@ -119,7 +157,15 @@ class Handshake:
         if response["error_code"]:
             msg = f"the broker refused the SaslHandshake request (error {response['error_code']})"
             raise AuthenticationFailedError(msg)
+        if self.fetch is not None:
+            self.is_waiting = True
+            return self.resume()
         self._sasl_client = create_client(self.credentials)
+        return self._first_message()
+
+    def _first_message(self) -> HandshakeRequest:
+        assert self._sasl_client is not None
+        self.is_waiting = False
         return self._request(SASL_AUTHENTICATE, {"auth_bytes": self._sasl_client.first_message()})
 
     def _continue_authentication(self, response: Struct) -> HandshakeRequest | None:
@@ -127,11 +173,14 @@ class Handshake:
         assert self.credentials is not None
         if response["error_code"]:
             reason = response["error_message"] or f"error {response['error_code']}"
-            who = f"user '{self.credentials.username}' with {self.credentials.mechanism}"
-            msg = f"authentication failed for {who}: {reason}; check sasl.username and sasl.password"
-            raise AuthenticationFailedError(msg)
+            if self._tokens is not None:
+                self._tokens.discard()
+            raise AuthenticationFailedError(self._sasl_client.describe_refusal(reason))
         message = self._sasl_client.evaluate_challenge(response["auth_bytes"])
-        return None if message is None else self._request(SASL_AUTHENTICATE, {"auth_bytes": message})
+        if message is not None:
+            return self._request(SASL_AUTHENTICATE, {"auth_bytes": message})
+        self.session_lifetime_s = response.get("session_lifetime_ms", 0) / 1000 or None
+        return None
 
     def _request(self, api: Api, body: Mapping[str, Any]) -> HandshakeRequest:
         return HandshakeRequest(api, agreed_version(self.versions or {}, api), body)
@@ -140,9 +189,16 @@ class Handshake:
 class Handshakes:
     """The handshakes of the connections of one pool. Peers that need the first version of ApiVersions are known."""
 
-    def __init__(self, client_id: str, credentials: SaslCredentials | None) -> None:
-        self._client_id = client_id
-        self._credentials = credentials
+    def __init__(self, settings: ConnectionSettings, *, wakeup: Callable[[], None], clock: Callable[[], float]) -> None:
+        self._client_id = settings.client_id
+        self._credentials = settings.credentials
+        self._tokens: Tokens | None = None
+        if isinstance(settings.credentials, TokenCredentials):
+            # Most connections need no tokens.
+            from kafka_groups.admin.network.tokens import Tokens
+
+            source = settings.credentials.source
+            self._tokens = Tokens(source, timeout_s=settings.timeout_s, wakeup=wakeup, clock=clock)
         # Whether each peer that responded needed the first version.
         self._ages: dict[Endpoint, bool] = {}
 
@@ -156,7 +212,13 @@ class Handshakes:
             may_be_old=is_first or age is None,
             is_old=bool(age),
             note_age=partial(self._ages.__setitem__, endpoint),
+            tokens=self._tokens,
         )
+
+    def close(self) -> None:
+        """End what fetches a token."""
+        if self._tokens is not None:
+            self._tokens.close()
 
 
 def agreed_version(versions: Versions, api: Api) -> int:

@@ -16,7 +16,8 @@ from kafka_groups.errors import (
     TlsFailedError,
 )
 from kafka_groups.protocol.messages import METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
-from kafka_groups.settings.properties import NETWORK_KEYS, canonical_name
+from kafka_groups.settings import TokenCredentials
+from kafka_groups.settings.properties import NETWORK_KEYS, TOKEN_KEYS, canonical_name
 from kafka_groups.settings.values import VARIABLE
 
 if TYPE_CHECKING:
@@ -94,7 +95,8 @@ def with_cause(
         cause = f" at the SaslHandshake request; the listener may not use SASL (-X {setting}), or not "
         cause += f"{credentials.mechanism} (sasl.mechanism)"
     elif credentials is not None and apis == [SASL_AUTHENTICATE]:
-        cause = " at the SaslAuthenticate request; check sasl.username and sasl.password, and whether the listener "
+        check = "the token" if isinstance(credentials, TokenCredentials) else "sasl.username and sasl.password"
+        cause = f" at the SaslAuthenticate request; check {check}, and whether the listener "
         cause += f"supports {credentials.mechanism} (sasl.mechanism); the log of the broker has the reason"
     else:
         return error
@@ -116,7 +118,8 @@ def with_settings(error: AdminError, settings: ConnectionSettings, endpoint: End
     see = _list_by_source(settings.sources, lambda name: name in named and name in NETWORK_KEYS)
     is_tls = settings.tls is not None and not isinstance(error, AuthenticationFailedError) and "certificate" in text
     prefixes = [*_UNUSED.get(type(error), ()), *(_UNUSED[TlsFailedError] if is_tls else ())]
-    unused = _list_by_source(settings.sources, lambda name: _is_unused(name, prefixes))
+    used = NETWORK_KEYS if isinstance(settings.credentials, TokenCredentials) else NETWORK_KEYS - TOKEN_KEYS
+    unused = _list_by_source(settings.sources, lambda name: name not in used and _is_unused(name, prefixes))
     parts = [*(f"see {each}" for each in see), *(f"this tool does not use {each}" for each in unused)]
     is_refused = isinstance(error, AuthenticationFailedError) or "sasl.password" in named
     if is_refused and settings.credentials is not None:
@@ -138,13 +141,20 @@ def _deciding(error: AdminError, text: str, settings: ConnectionSettings, endpoi
 
 def _unreplaced(sources: Mapping[str, str], credentials: SaslCredentials) -> list[str]:
     """Return that a user name or a password is sent as a variable, as Kafka's clients do."""
-    values = {"sasl.username": credentials.username, "sasl.password": credentials.password}
+    values = (
+        credentials.properties
+        if isinstance(credentials, TokenCredentials)
+        else {
+            "sasl.username": credentials.username,
+            "sasl.password": credentials.password,
+        }
+    )
     found = _list_by_source(sources, lambda name: bool(VARIABLE.search(values.get(name, ""))))
     return [f"{each} has a variable ${{…}} that no config provider replaced; check config.providers" for each in found]
 
 
 def _is_unused(name: str, prefixes: Sequence[str]) -> bool:
-    if name in NETWORK_KEYS or name in _IRRELEVANT:
+    if name in _IRRELEVANT:
         return False
     return any(name == prefix or (prefix.endswith(".") and name.startswith(prefix)) for prefix in prefixes)
 

@@ -65,7 +65,7 @@ def _fingerprint(kind: str, settings: ConnectionSettings) -> str:
         kind,
         sorted(map(str, settings.bootstrap)),
         tls and (tls.certificate_file, tls.certificate_pem),
-        credentials and (credentials.mechanism, credentials.username),
+        credentials and (credentials.mechanism, credentials.identity),
     )
     return sha256(json.dumps(identity).encode()).hexdigest()
 

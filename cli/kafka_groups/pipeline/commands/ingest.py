@@ -77,7 +77,7 @@ def ingest(
         from kafka_groups.pipeline.facts.source.brokers import check_client
         from kafka_groups.pipeline.store import open_storage
 
-        check_client(client.properties)
+        check_client(client.properties, client.timeout_s)
         storage = open_storage(data_dir, create=True)
         with open_ingestion(storage, client.properties, timeout_s=client.timeout_s) as ingestion:
             run.summarize = lambda: _summary(ingestion.result(), run.seconds())

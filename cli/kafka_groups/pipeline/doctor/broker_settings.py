@@ -70,7 +70,7 @@ def _unknown_settings(problem: str) -> Check:
 
 def _read_broker_settings(client: ClientProperties, timeout_s: float) -> list[ResourceConfig]:
     """Return the settings of each broker, by ascending id. Raises SourceError if the brokers cannot be listed."""
-    admin = new_admin(client)
+    admin = new_admin(client, timeout_s)
     timeout = request_timeout_s(timeout_s)
     try:
         # One more second lets librdkafka itself report the timeout, with its reason if there is one.

@@ -102,7 +102,7 @@ def _check_reading(client: ClientProperties, offsets: _TopicOffsets, timeout_s: 
     if not ranges:
         return [Check(name, WARNING, "the topic is empty, so reading was not checked")]
     try:
-        with closing(new_consumer(client, COMMITTED_RECORDS)) as consumer:
+        with closing(new_consumer(client, timeout_s, COMMITTED_RECORDS)) as consumer:
             heads = find_log_heads(consumer, ranges, timeout_s)
     except SourceError as error:
         return [Check(name, FAILED, str(error))]

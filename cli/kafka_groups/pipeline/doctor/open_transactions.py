@@ -39,7 +39,7 @@ def check_transactions(
     if held_back:
         deadline_s = time.monotonic() + timeout_s * PROBE_SHARE
         try:
-            with closing(new_consumer(client, ALL_RECORDS)) as consumer:
+            with closing(new_consumer(client, timeout_s, ALL_RECORDS)) as consumer:
                 begin_ms = read_dense_times(consumer, held_back, deadline_s, time.monotonic)
         except (SourceError, KafkaException):
             # The check of reading the topic reports what brokers refuse; here, the beginnings stay unknown.

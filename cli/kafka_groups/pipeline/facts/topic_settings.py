@@ -71,7 +71,7 @@ def read_topic_settings(client: ClientProperties, timeout_s: float, topics: Sequ
     topics, no further request is sent.
     """
     try:
-        admin = new_admin(client)
+        admin = new_admin(client, timeout_s)
     except SourceError as error:
         yield from (ResourceConfig(topic, None, str(error), is_problem_general=True) for topic in topics)
         return

@@ -18,13 +18,14 @@ from kafka_groups.admin.librdkafka import (
     open_admin_client,
     open_consumer,
 )
-from kafka_groups.errors import SettingsError, SourceError, UnreachableError
+from kafka_groups.errors import SettingsError, SourceError, TokenFailedError, UnreachableError
 from kafka_groups.pipeline.facts.decode.partitioner import partition_for
 from kafka_groups.pipeline.facts.source.addresses import unreachable_reason
 from kafka_groups.pipeline.facts.source.position import Position
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 from kafka_groups.protocol.errors import error_code
 from kafka_groups.settings.librdkafka import ClientProperties
+from kafka_groups.settings.sasl import OAUTHBEARER
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
@@ -60,6 +61,9 @@ _RETRIABLE_CODES: Final = frozenset(
 _UNKNOWN_TOPIC_CODES: Final = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
 _CREDENTIALS_REFUSED: Final = (
     "the brokers refused the credentials; check sasl.mechanism, sasl.username and sasl.password, or the certificate"
+)
+_REFUSED_BEARER: Final = (
+    "the brokers refused the token; `kafka-groups list` with the same settings says what the token has"
 )
 # Errors that end a request at once, because no retry helps: the reason and the next step.
 _REFUSALS: Final = {
@@ -97,7 +101,7 @@ class Brokers:
         self._client = dict(client)
         self._timeout_s = timeout_s
         self._reported_error: KafkaError | None = None
-        self._admin = new_admin(client, self._note_error)
+        self._admin = new_admin(client, timeout_s, self._note_error)
 
     def cluster(self) -> tuple[str, int]:
         """Return the cluster's id and its number of brokers.
@@ -207,31 +211,39 @@ class Brokers:
             self._reported_error = error
 
 
-def new_admin(client: ClientProperties, on_error: ErrorCallback = ignore_error) -> AdminClient:
+def new_admin(client: ClientProperties, timeout_s: float, on_error: ErrorCallback = ignore_error) -> AdminClient:
     """Return an Admin client of librdkafka; `on_error` is called with errors that belong to no request.
 
-    Raises SourceError if librdkafka refuses a property.
+    A token of the user may take `timeout_s` seconds.
+
+    Raises SourceError if librdkafka refuses a property, or if the user's token cannot be fetched.
     """
     try:
-        return open_admin_client(client, on_error=on_error)
-    except SettingsError as error:
+        return open_admin_client(client, on_error=on_error, token_timeout_s=timeout_s)
+    except (SettingsError, TokenFailedError) as error:
         raise SourceError(str(error)) from None
 
 
-def new_consumer(client: ClientProperties, properties: Mapping[str, Any] | None = None) -> Consumer:
+def new_consumer(client: ClientProperties, timeout_s: float, properties: Mapping[str, Any] | None = None) -> Consumer:
     """Return a consumer for the topic; `properties` replace the default ones.
 
-    Raises SourceError if librdkafka refuses a property.
+    A token of the user may take `timeout_s` seconds.
+
+    Raises SourceError if librdkafka refuses a property, or if the user's token cannot be fetched.
     """
     try:
-        return open_consumer(Consumer, client, {**_CONSUMER_PROPERTIES, **(properties or {})})
-    except SettingsError as error:
+        reading = {**_CONSUMER_PROPERTIES, **(properties or {})}
+        return open_consumer(Consumer, client, reading, token_timeout_s=timeout_s)
+    except (SettingsError, TokenFailedError) as error:
         raise SourceError(str(error)) from None
 
 
-def check_client(client: ClientProperties) -> None:
-    """Raise SettingsError with librdkafka's own words if it refuses one of these properties."""
-    open_consumer(Consumer, client, _CONSUMER_PROPERTIES).close()
+def check_client(client: ClientProperties, timeout_s: float) -> None:
+    """Raise SettingsError with librdkafka's own words if it refuses one of these properties.
+
+    Raises TokenFailedError if a token of the user cannot be fetched within `timeout_s` seconds.
+    """
+    open_consumer(Consumer, client, _CONSUMER_PROPERTIES, token_timeout_s=timeout_s).close()
 
 
 def is_retriable(error: KafkaError) -> bool:
@@ -242,9 +254,14 @@ def is_retriable(error: KafkaError) -> bool:
 
 def source_error(error: KafkaError, client: ClientProperties) -> SourceError:
     """Return the error of a broker or of librdkafka as one sentence, UnreachableError if a retry may succeed."""
-    reason = _REFUSALS.get(error.code()) or describe_error(error, client)
+    reason = _describe_refusal(error, client) or describe_error(error, client)
     error_class = UnreachableError if is_retriable(error) else SourceError
     return error_class(f"__consumer_offsets cannot be read from {_addresses(client)}: {reason}")
+
+
+def _describe_refusal(error: KafkaError, client: ClientProperties) -> str | None:
+    is_token = client.get("sasl.mechanism") == OAUTHBEARER and error.code() in CREDENTIAL_CODES
+    return _REFUSED_BEARER if is_token else _REFUSALS.get(error.code())
 
 
 def _addresses(client: ClientProperties) -> str:

@@ -42,7 +42,7 @@ def read_ranges(
 
     Each batch has rows of one partition. Rows of a partition ascend by offset. Raises the errors of RangeReader.
     """
-    with closing(new_consumer(client)) as consumer:
+    with closing(new_consumer(client, timeout_s)) as consumer:
         for range_ in ranges:
             for part in RangeReader(consumer, range_, client, timeout_s).read():
                 if isinstance(part, DataGap):

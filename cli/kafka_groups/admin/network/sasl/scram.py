@@ -1,82 +1,52 @@
-"""SASL mechanisms on the client's side: PLAIN (RFC 4616), and SCRAM (RFC 5802) by the library scramp."""
+"""SCRAM (RFC 5802) by the library scramp: both sides prove that they know the password, and neither sends it."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
+import scramp
+
+from kafka_groups.admin.network.sasl.plain import CHECK_USER, refused_user
 from kafka_groups.errors import AuthenticationFailedError
 
 if TYPE_CHECKING:
-    from kafka_groups.settings import SaslCredentials
+    from kafka_groups.settings import PasswordCredentials
 
 # Kafka's brokers use 4,096 to 16,384. The broker chooses the count, and each iteration costs this process time.
 _MAX_ITERATIONS: Final = 1_000_000
 _ITERATIONS: Final = re.compile(r"[^,]*,[^,]*,i=(\d{1,7})(?:,.*)?", re.DOTALL)
 
-_CHECK_USER: Final = "check sasl.username and sasl.password"
 # The next step for errors of RFC 5802 that are about the user.
-_SERVER_ERRORS: Final = dict.fromkeys(("invalid-proof", "unknown-user", "invalid-username-encoding"), _CHECK_USER)
+_SERVER_ERRORS: Final = dict.fromkeys(("invalid-proof", "unknown-user", "invalid-username-encoding"), CHECK_USER)
 
 
-class SaslClient(Protocol):
-    """The client's side of one authentication; its messages may hold a password."""
+class ScramClient:
+    """SCRAM has two messages: a nonce, and the proof for the salt and the iteration count of the broker."""
 
-    def first_message(self) -> bytes:
-        """Return the first message to the broker."""
-        ...
-
-    def evaluate_challenge(self, challenge: bytes) -> bytes | None:
-        """Return the next message, None after the last one. AuthenticationFailedError if the challenge is not valid."""
-        ...
-
-
-def create_client(credentials: SaslCredentials) -> SaslClient:
-    """Return a client for the mechanism of the credentials, which is one of `settings.sasl.MECHANISMS`."""
-    return _PlainClient(credentials) if credentials.mechanism == "PLAIN" else _ScramClient(credentials)
-
-
-class _PlainClient:
-    """PLAIN: user name and password in clear text, which TLS has to protect."""
-
-    def __init__(self, credentials: SaslCredentials) -> None:
+    def __init__(self, credentials: PasswordCredentials) -> None:
         self._credentials = credentials
-
-    def first_message(self) -> bytes:
-        return f"\0{self._credentials.username}\0{self._credentials.password}".encode()
-
-    def evaluate_challenge(self, challenge: bytes) -> bytes | None:
-        del challenge
-        return None
-
-
-class _ScramClient:
-    """SCRAM: both sides prove that they know the password, and neither sends it."""
-
-    def __init__(self, credentials: SaslCredentials) -> None:
-        # The import takes a while, and most connections do not need it.
-        from scramp import ScramClient
-
         name = credentials.username
         password = credentials.password
         is_plain = (name + password).isascii() and (name + password).isprintable()
-        self._client = ScramClient([credentials.mechanism], *((name, password) if is_plain else ("user", "password")))
+        user, secret = (name, password) if is_plain else ("user", "password")
+        self._client = scramp.ScramClient([credentials.mechanism], user, secret)
         if not is_plain:
             # scramp changes or refuses such characters by SASLprep (RFC 4013); Kafka uses the bytes as they are.
             self._client.username = _Verbatim(name)
             self._client.password = _Verbatim(password)
-        self._extensions = ",tokenauth=true" if credentials.is_token else ""
+        self._extensions = ",tokenauth=true" if credentials.is_delegation_token else ""
         self._is_last = False
 
     def first_message(self) -> bytes:
+        """Return the user name and a nonce."""
         message: str = self._client.get_client_first() + self._extensions
         # The proof covers the extensions, too, and scramp knows none.
         self._client.client_first_bare += self._extensions
         return message.encode()
 
     def evaluate_challenge(self, challenge: bytes) -> bytes | None:
-        from scramp import ScramException
-
+        """Return the proof, then None. AuthenticationFailedError if the broker does not prove that it knows it, too."""
         try:
             text = challenge.decode()
             _raise_server_error(text)
@@ -88,9 +58,13 @@ class _ScramClient:
             self._client.set_server_first(text)
             message: str = self._client.get_client_final()
             return message.encode()
-        except (ScramException, ValueError) as error:
+        except (scramp.ScramException, ValueError) as error:
             msg = f"the broker did not prove that it knows the password: {error}"
             raise AuthenticationFailedError(msg) from error
+
+    def describe_refusal(self, reason: str) -> str:
+        """Return the reason of the broker, and which properties to check."""
+        return refused_user(self._credentials, reason)
 
 
 class _Verbatim:

@@ -1,0 +1,149 @@
+"""Commands of the user's settings that print a secret: a token, or a password."""
+
+from __future__ import annotations
+
+import os
+import re
+import selectors
+import shlex
+import signal
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from kafka_groups.errors import SettingsError
+
+if TYPE_CHECKING:
+    from kafka_groups.settings.limits import Limit
+
+_MOST_BYTES: Final = 1 << 20
+_TICK_S: Final = 0.05
+_READ_SIZE: Final = 1 << 16
+# What a program may print of a secret: long words of the alphabet of tokens and keys, and all that follows "password=".
+_LONG_WORD: Final = re.compile(r"[-\w~+/.=%]{20,}")
+_NAMED_SECRET: Final = re.compile(r"(?i)((?:pass(?:word|wd|phrase)?|secret|token|key|bearer)\b[\"']?\s*[:=\s]\s*)\S+")
+_MASK: Final = "(hidden)"
+_LONGEST_SHOWN: Final = 200
+
+
+class CommandFailedError(Exception):
+    """A command that printed nothing usable. Its text says why, as the end of a sentence, without secrets."""
+
+
+def split_command(text: str, source: str) -> tuple[str, ...]:
+    """Return the words of a command, as a POSIX shell splits them; no shell runs it.
+
+    Raises SettingsError, which names `source`, for an empty command and for a quotation mark without its partner.
+    """
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError:
+        # The text may have a password among its arguments, so it is not repeated.
+        msg = f"{source}: a quotation mark of the command has no partner; write the command as a list of words"
+        raise SettingsError(msg) from None
+    if not words:
+        msg = f"{source} is empty; write the command as a list of words"
+        raise SettingsError(msg)
+    return words
+
+
+def run_command(words: Sequence[str], limit: Limit) -> bytes:
+    """Return what a command prints to stdout. It has no stdin, and a process group of its own.
+
+    The whole group is killed at the limit, and when the command ends. Raises CommandFailedError for a command that
+    cannot be started, that fails, that takes too long, or that prints more than 1 MiB.
+    """
+    try:
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            process_group=0,
+        )
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it has a NUL character"
+        msg = f"cannot be started: {reason}"
+        raise CommandFailedError(msg) from None
+    try:
+        printed, complaint = _read_until_exit(process, limit)
+    finally:
+        _kill_group(process)
+    if process.returncode:
+        msg = f"failed with {_describe_status(process.returncode)}{_quote(complaint, printed)}"
+        raise CommandFailedError(msg)
+    return printed
+
+
+def mask_output(text: str, secret: str = "") -> str:
+    """Return the last line of what a program printed, without what may be a secret, and without `secret`."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    line = lines[-1].replace(secret, _MASK) if secret else lines[-1]
+    line = _LONG_WORD.sub(_MASK, _NAMED_SECRET.sub(rf"\1{_MASK}", line))
+    return "".join(each if each.isprintable() else "?" for each in line)[:_LONGEST_SHOWN]
+
+
+def _read_until_exit(process: subprocess.Popen[bytes], limit: Limit) -> tuple[bytes, bytes]:
+    """Return what the process printed to stdout and stderr, at the latest when it exits.
+
+    A child of it may keep the pipes open for longer, and nobody waits for that one.
+    """
+    assert process.stdout is not None
+    assert process.stderr is not None
+    printed, complaint = bytearray(), bytearray()
+    with selectors.DefaultSelector() as selector, process.stdout, process.stderr:
+        selector.register(process.stdout, selectors.EVENT_READ, printed)
+        selector.register(process.stderr, selectors.EVENT_READ, complaint)
+        while selector.get_map():
+            has_exited = process.poll() is not None
+            ready = selector.select(0.0 if has_exited else min(_TICK_S, limit.remaining_s()))
+            for key, _ in ready:
+                _read_ready(selector, key)
+            if len(printed) > _MOST_BYTES:
+                msg = f"printed more than {_MOST_BYTES:,} bytes"
+                raise CommandFailedError(msg)
+            if has_exited and not ready:
+                break
+            if limit.is_over():
+                raise CommandFailedError("took too long, and was ended")
+    _wait(process, limit)
+    return bytes(printed), bytes(complaint[-_READ_SIZE:])
+
+
+def _read_ready(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
+    data = os.read(key.fd, _READ_SIZE)
+    if not data:
+        selector.unregister(key.fileobj)
+    key.data.extend(data)
+
+
+def _wait(process: subprocess.Popen[bytes], limit: Limit) -> None:
+    # A process that closed its pipes may still run.
+    while process.poll() is None:
+        if limit.is_over():
+            raise CommandFailedError("took too long, and was ended")
+        try:
+            process.wait(min(_TICK_S, limit.remaining_s()))
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    # The group may have ended.
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _describe_status(status: int) -> str:
+    return f"exit status {status}" if status > 0 else f"signal {-status}"
+
+
+def _quote(complaint: bytes, printed: bytes) -> str:
+    secret = printed.decode(errors="replace").strip()
+    shown = mask_output(complaint.decode(errors="replace"), secret)
+    return f": {shown}" if shown else ""

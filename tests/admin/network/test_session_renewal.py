@@ -1,0 +1,102 @@
+"""Sessions that expire (KIP-368): a client authenticates again on the same connection, between its requests."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_groups.errors import AuthenticationFailedError
+from kafka_groups.settings import PasswordCredentials, TokenCredentials
+from kafka_groups.settings.tokens.unsecured import UnsecuredToken
+from tests.fakes.sasl_cluster import REFUSED, SaslCluster
+from tests.fakes.scripted_broker import changed, drops
+from tests.fakes.scripted_cluster import Group
+
+pytestmark = pytest.mark.timeout(20)
+
+PLAIN = PasswordCredentials(mechanism="PLAIN", username="me", password="geheim")
+GROUPS = {"a": Group(coordinator=1)}
+
+
+def names(cluster: SaslCluster) -> list[str]:
+    """Return the requests without Metadata, with which each listing begins."""
+    return [request.api for request in cluster.brokers[1].received if request.api != "Metadata"]
+
+
+def test_a_session_is_renewed_on_its_connection_before_the_next_request() -> None:
+    with (
+        SaslCluster(brokers=1, groups=GROUPS, mechanism="PLAIN", lifetime_ms=10_000) as cluster,
+        cluster.admin(credentials=PLAIN) as admin,
+    ):
+        admin.list_groups()
+        before = len(names(cluster))
+        cluster.clock.sleep(8.4)
+        admin.list_groups()
+        assert names(cluster)[before:] == ["ListGroups"]
+        cluster.clock.sleep(0.2)
+        admin.list_groups()
+        assert names(cluster)[before + 1 :] == ["SaslHandshake", "SaslAuthenticate", "ListGroups"]
+        assert len(cluster.requests_of("ApiVersions")) == 1
+
+
+def test_a_session_without_an_end_is_not_renewed() -> None:
+    with (
+        SaslCluster(brokers=1, groups=GROUPS, mechanism="PLAIN") as cluster,
+        cluster.admin(credentials=PLAIN) as admin,
+    ):
+        admin.list_groups()
+        cluster.clock.sleep(100)
+        admin.list_groups()
+        assert len(cluster.requests_of("SaslHandshake")) == 1
+
+
+def test_a_renewal_has_a_token_of_its_own_time() -> None:
+    source = UnsecuredToken("me", lifetime_s=0.0)
+    with (
+        SaslCluster(brokers=1, groups=GROUPS, lifetime_ms=1000) as cluster,
+        cluster.admin(credentials=TokenCredentials(source=source)) as admin,
+    ):
+        for _ in range(3):
+            admin.list_groups()
+            cluster.clock.sleep(1.0)
+        assert len(cluster.messages) == 3
+        assert len(set(cluster.messages)) == 3
+
+
+def test_requests_that_wait_for_a_renewal_are_sent_once_and_after_it() -> None:
+    groups = {f"g{number}": Group(coordinator=1) for number in range(300)}
+    with (
+        SaslCluster(brokers=1, groups=groups, mechanism="PLAIN", lifetime_ms=1000) as cluster,
+        cluster.admin(credentials=PLAIN) as admin,
+    ):
+        admin.list_groups()
+        cluster.clock.sleep(1.0)
+        assert len(admin.describe_groups(groups).all()) == 300
+        after = names(cluster)[names(cluster).index("ListGroups") + 1 :]
+        assert after[:2] == ["SaslHandshake", "SaslAuthenticate"]
+        assert after.count("SaslHandshake") == 1
+
+
+def test_a_refused_renewal_fails_the_request_that_waits_for_it() -> None:
+    with (
+        SaslCluster(brokers=1, groups=GROUPS, mechanism="PLAIN", lifetime_ms=1000) as cluster,
+        cluster.admin(credentials=PLAIN) as admin,
+    ):
+        admin.list_groups()
+        cluster.clock.sleep(1.0)
+        cluster.script("SaslAuthenticate", changed(**REFUSED))
+        with pytest.raises(AuthenticationFailedError, match="authentication failed for user 'me' with PLAIN"):
+            admin.list_groups()
+        assert "a" in admin.list_groups().all()
+
+
+def test_a_connection_that_is_lost_during_a_renewal_is_opened_again() -> None:
+    with (
+        SaslCluster(brokers=1, groups=GROUPS, mechanism="PLAIN", lifetime_ms=1000) as cluster,
+        cluster.admin(credentials=PLAIN) as admin,
+    ):
+        admin.list_groups()
+        cluster.clock.sleep(1.0)
+        cluster.script("SaslHandshake", drops)
+        assert "a" in admin.list_groups().all()
+        assert len(cluster.requests_of("ApiVersions")) == 2
+        assert len(cluster.requests_of("ListGroups")) == 2
