@@ -132,7 +132,7 @@ def test_a_day_of_a_share_group_has_its_lag_and_margins_and_no_commits(tmp_path:
     log_ends = [ends(number * MINUTE, 20, start=2 * number) for number in range(3)]
     storage = built(tmp_path, {"share_offsets": shares, "partition_offsets": log_ends})
     (day,) = read(storage, "group_daily")
-    names = ("group", "max_lag", "last_lag", "worst_verdict", "retention_margin", "last_retention_margin")
+    names = ("group", "max_lag", "last_lag", "worst_verdict", "min_retention_margin", "last_retention_margin")
     assert tuple(day[name] for name in names) == ("s", 9, 4, "UNKNOWN", 3, 3)
     assert {name: day[name] for name in WITHOUT_COMMITS} == dict.fromkeys(WITHOUT_COMMITS)
     # No record was read, so that rebalances are unknown.

@@ -232,7 +232,7 @@ class GroupDaily(Frame):
         "partitions; 1 is even. The most uneven topic with at least 1,000 consumed offsets counts; null without such a "
         "topic. The mean includes partitions without a commit if nothing was written to them that day",
     )
-    retention_margin: Any = column(
+    min_retention_margin: Any = column(
         INT64,
         "smallest retention margin of a partition that day; for a share group from its start offset",
         unit=RECORDS,

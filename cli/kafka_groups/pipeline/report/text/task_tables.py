@@ -8,7 +8,7 @@ from kafka_groups.pipeline.report.member_tasks import GroupTasks, MemberTasks, T
 from kafka_groups.pipeline.report.notation import format_second
 from kafka_groups.pipeline.report.task_notation import (
     describe_unseen_members,
-    format_all,
+    format_all_tasks,
     format_connectors,
     format_roles,
     format_tasks,
@@ -86,12 +86,12 @@ def draw_tasks(screen: Screen, tasks: GroupTasks, *, from_ms: int) -> None:
         print_note(screen, note)
     if not tasks.changes:
         return
-    last = tasks.changes[-_MAX_CHANGES:]
+    last_changes = tasks.changes[-_MAX_CHANGES:]
     screen.out.write("\n")
-    write_table(screen, _CHANGES, [_change_row(change, has_roles=tasks.has_roles) for change in last])
-    earlier = len(tasks.changes) - _MAX_CHANGES
-    if earlier > 0:
-        print_note(screen, f"{count_of(earlier, 'earlier change')} of tasks; --format json has them all.")
+    write_table(screen, _CHANGES, [_change_row(change, has_roles=tasks.has_roles) for change in last_changes])
+    earlier_count = len(tasks.changes) - _MAX_CHANGES
+    if earlier_count > 0:
+        print_note(screen, f"{count_of(earlier_count, 'earlier change')} of tasks; --format json has them all.")
 
 
 def _member_row(member: MemberTasks, at_most: str, *, has_roles: bool) -> MemberRow:
@@ -110,6 +110,6 @@ def _change_row(change: TaskChange, *, has_roles: bool) -> ChangeRow:
     return ChangeRow(
         at=format_second(change.at_ms),
         name=member_name(change.member_id, change.client),
-        gained=format_all(change.gained, has_roles=has_roles),
-        lost=format_all(change.lost, has_roles=has_roles),
+        gained=format_all_tasks(change.gained, has_roles=has_roles),
+        lost=format_all_tasks(change.lost, has_roles=has_roles),
     )
