@@ -17,6 +17,7 @@ from kafka_groups.settings.pairs import (
 from kafka_groups.settings.properties import NETWORK_KEYS
 from kafka_groups.settings.sasl import SaslCredentials, sasl_credentials
 from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, MergedSettings, Sources, merge_sources, parse_servers
+from kafka_groups.settings.stores.replacement import replace_stores
 from kafka_groups.settings.tls import Tls, tls_settings
 from kafka_groups.settings.values import CANONICAL_NAMES, LONGEST_S, PROTOCOLS, Endpoint, hint_of_variable, is_utf8
 
@@ -91,7 +92,7 @@ def _build(merged: MergedSettings, flag_settings: Mapping[str, Setting]) -> Conn
         client_id=_client_id(settings.get("client.id")),
         cluster_name=settings["cluster.name"].value if "cluster.name" in settings else None,
         connect_timeout_s=_milliseconds(settings.get("socket.connection.setup.timeout.ms"), 10_000) / 1000,
-        tls=tls_settings(settings) if protocol.value.endswith("SSL") else None,
+        tls=tls_settings(replace_stores(settings)) if protocol.value.endswith("SSL") else None,
         credentials=sasl_credentials(settings, protocol) if protocol.value.startswith("SASL_") else None,
         resolve_canonical_names=_wants_canonical_names(settings.get("client.dns.lookup")),
         sources={name: setting.source for name, setting in settings.items()},
