@@ -14,7 +14,8 @@ from kafka_groups.admin.network.tls import make_context
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings import Tls
 from kafka_groups.settings.librdkafka import client_properties, resolve_client
-from kafka_groups.settings.tls_negotiation import _OPENSSL_NAMES, TLS_VERSIONS
+from kafka_groups.settings.tls_negotiation import _OPENSSL_NAMES
+from kafka_groups.settings.values import TLS_VERSIONS
 from tests.settings.resolution import error_text, resolve, write_file
 
 SSL = "security.protocol=SSL"

@@ -17,7 +17,6 @@ from kafka_groups.settings.pairs import (
 from kafka_groups.settings.properties import NETWORK_KEYS
 from kafka_groups.settings.sasl import SaslCredentials, sasl_credentials
 from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, MergedSettings, Sources, merge_sources, parse_servers
-from kafka_groups.settings.stores.replacement import replace_stores
 from kafka_groups.settings.tls import Tls, tls_settings
 from kafka_groups.settings.values import CANONICAL_NAMES, LONGEST_S, PROTOCOLS, Endpoint, hint_of_variable, is_utf8
 
@@ -33,6 +32,7 @@ class ConnectionSettings:
     `cluster_name` is how the user calls the cluster (`cluster.name`).
     With `resolve_canonical_names`, the bootstrap servers are aliases of servers with other names (KIP-235).
     `sources` has the place of each property of the user's, also of properties without effect, for errors to name.
+    `warnings` are sentences about secrets that other users can read; the caller prints them.
     """
 
     bootstrap: tuple[Endpoint, ...]
@@ -44,6 +44,7 @@ class ConnectionSettings:
     credentials: SaslCredentials | None = None
     resolve_canonical_names: bool = False
     sources: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    warnings: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Raise SettingsError if there is no server to connect to."""
@@ -81,22 +82,35 @@ def settings_from(properties: Mapping[str, str | float]) -> ConnectionSettings:
 
 def _build(merged: MergedSettings, flag_settings: Mapping[str, Setting]) -> ConnectionSettings:
     servers = merged.bootstrap()
-    settings = merged.settings
-    protocol = security_protocol(settings.get("security.protocol"))
+    protocol = security_protocol(merged.settings.get("security.protocol"))
     if flag_settings:
         require_effect(flag_settings, protocol.value)
-    merged.require_values(NETWORK_KEYS, protocol.value)
+    warnings: tuple[str, ...] = ()
+    if merged.may_have_secrets():
+        # Imported here, as many commands need -b alone.
+        from kafka_groups.settings.secrets import use_secrets
+
+        merged, warnings = use_secrets(merged, NETWORK_KEYS, protocol.value)
+    settings = merged.settings
     return ConnectionSettings(
         bootstrap=parse_servers(servers, protocol.value),
         timeout_s=merged.timeout_s(),
         client_id=_client_id(settings.get("client.id")),
         cluster_name=settings["cluster.name"].value if "cluster.name" in settings else None,
         connect_timeout_s=_milliseconds(settings.get("socket.connection.setup.timeout.ms"), 10_000) / 1000,
-        tls=tls_settings(replace_stores(settings)) if protocol.value.endswith("SSL") else None,
+        tls=_tls(settings) if protocol.value.endswith("SSL") else None,
         credentials=sasl_credentials(settings, protocol) if protocol.value.startswith("SASL_") else None,
         resolve_canonical_names=_wants_canonical_names(settings.get("client.dns.lookup")),
         sources={name: setting.source for name, setting in settings.items()},
+        warnings=warnings,
     )
+
+
+def _tls(settings: Mapping[str, Setting]) -> Tls:
+    # Imported here, as many commands use no TLS.
+    from kafka_groups.settings.stores.replacement import replace_stores
+
+    return tls_settings(replace_stores(settings))
 
 
 def _client_id(setting: Setting | None) -> str:

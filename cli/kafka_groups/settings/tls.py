@@ -9,7 +9,7 @@ from typing import Final
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.pairs import Setting
 from kafka_groups.settings.pem import CERTIFICATE, PRIVATE_KEY, has_block, pem_blocks
-from kafka_groups.settings.tls_negotiation import TLS_VERSIONS, tls_negotiation
+from kafka_groups.settings.values import TLS_VERSIONS
 
 CA_FILE: Final = "ssl.truststore.location"
 CA_PEM: Final = "ssl.truststore.certificates"
@@ -44,6 +44,9 @@ class Tls:
 
 def tls_settings(settings: Mapping[str, Setting]) -> Tls:
     """Return the settings of TLS. Raises SettingsError for those that cannot be used or that contradict each other."""
+    # Imported here, as many commands use no TLS.
+    from kafka_groups.settings.tls_negotiation import tls_negotiation
+
     pem = pem_texts(settings)
     values = {key: setting.value for key, setting in settings.items()}
     ca_file = values.get(CA_FILE)

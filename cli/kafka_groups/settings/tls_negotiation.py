@@ -8,14 +8,12 @@ from typing import Final, NamedTuple
 
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.pairs import Setting
-from kafka_groups.settings.values import hint_of_variable
+from kafka_groups.settings.values import TLS_VERSIONS, hint_of_variable
 from kafka_groups.suggestions import did_you_mean
 
 CIPHER_SUITES: Final = "ssl.cipher.suites"
 ENABLED_PROTOCOLS: Final = "ssl.enabled.protocols"
 PROTOCOL: Final = "ssl.protocol"
-# The versions that Kafka's clients enable by default, the older one first.
-TLS_VERSIONS: Final = ("TLSv1.2", "TLSv1.3")
 # Kafka's clients enabled some of these by default before Kafka 2.6; OpenSSL 3 refuses them.
 _OLD_VERSIONS: Final = frozenset({"SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1"})
 # Java's names of a context, which stand for its newest version.

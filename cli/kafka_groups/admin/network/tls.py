@@ -13,7 +13,7 @@ from kafka_groups.admin.network.channel import Channel
 from kafka_groups.admin.network.tls_errors import ca_error, certificate_error, cipher_error, crl_error, crl_problem
 from kafka_groups.admin.network.tls_reasons import handshake_error
 from kafka_groups.errors import ConnectionFailedError, SettingsError, TlsFailedError
-from kafka_groups.settings.tls_negotiation import TLS_VERSIONS
+from kafka_groups.settings.values import TLS_VERSIONS
 
 if TYPE_CHECKING:
     from kafka_groups.admin.network.channel import Address

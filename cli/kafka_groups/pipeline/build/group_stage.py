@@ -62,36 +62,38 @@ def build_groups(batch: GroupBatch, settings: StageSettings, summary: FactSummar
             yield GroupDayResults(day=day, tables={REBALANCES: rebalances}, topic_days=None)
             continue
         statuses = combine_statuses(batch.read_statuses(day), day)
-        keys, topics = batch.read_key_days(day, summary.idle_partitions)
+        grouped_key_days, topic_names = batch.read_key_days(day, summary.idle_partitions)
         counts = _count_events(batch, group_days, day, summary)
-        activity = sum_group_activity(keys, counts, day)
-        extremes = find_group_extremes(keys, statuses, len(batch))
+        activity = sum_group_activity(grouped_key_days, counts, day)
+        extremes = find_group_extremes(grouped_key_days, statuses, len(batch))
         tables = {
             REBALANCES: rebalances,
             GROUP_STATUS: _make_group_status(batch, statuses, group_days),
-            GROUP_DAILY: _make_group_daily(batch, day, topics, activity, extremes, counts),
+            GROUP_DAILY: _make_group_daily(batch, day, topic_names, activity, extremes, counts),
             GROUP_STATE: _make_group_states(batch, day, group_days),
         }
-        yield GroupDayResults(day=day, tables=tables, topic_days=_make_topic_days(batch, day, keys, topics, group_days))
+        yield GroupDayResults(
+            day=day, tables=tables, topic_days=_make_topic_days(batch, day, grouped_key_days, topic_names, group_days)
+        )
 
 
 def _build_days(batch: GroupBatch, days: Sequence[int]) -> dict[int, dict[int, GroupDay]]:
     """Return by day, and by group, the days of the groups that have events or a state."""
-    by_day: dict[int, dict[int, GroupDay]] = {day: {} for day in days}
+    group_days_by_day: dict[int, dict[int, GroupDay]] = {day: {} for day in days}
     for group in sorted({*batch.events, *batch.states}):
         for group_day in build_group_days(batch.states.get(group), batch.events.get(group, {}), days):
-            by_day[group_day.day][group] = group_day
-    return by_day
+            group_days_by_day[group_day.day][group] = group_day
+    return group_days_by_day
 
 
 def _make_rebalances(batch: GroupBatch, group_days: Mapping[int, GroupDay]) -> Any:
     """Return the rows of `rebalances` of one day, from the groups and the fields of their rebalances."""
-    groups = [group for group, day in group_days.items() for _ in day.rebalances]
-    rebalances = [rebalance for day in group_days.values() for rebalance in day.rebalances]
-    names = REBALANCES.frame.names()
+    groups = [group for group, group_day in group_days.items() for _ in group_day.rebalances]
+    rebalances = [rebalance for group_day in group_days.values() for rebalance in group_day.rebalances]
+    column_names = REBALANCES.frame.names()
     columns = {
         name: [getattr(rebalance, name) for rebalance in rebalances]
-        for name in names
+        for name in column_names
         if name not in {"cluster_id", "group"}
     }
     return make_batch(REBALANCES.frame, batch.group_columns(np.array(groups, np.int64)) | columns)
@@ -102,7 +104,7 @@ def _make_group_status(batch: GroupBatch, statuses: GroupStatuses, group_days: M
     states, member_counts = _find_states(group_days, statuses.group, statuses.at_us)
     columns = {
         **batch.group_columns(statuses.group),
-        **make_status_columns(_status_arrays(statuses)),
+        **make_status_columns(_select_status_arrays(statuses)),
         "evaluated_at": statuses.at_us,
         "partitions": statuses.partitions,
         "state": pa.array(states, pa.string()),
@@ -111,7 +113,7 @@ def _make_group_status(batch: GroupBatch, statuses: GroupStatuses, group_days: M
     return make_batch(GROUP_STATUS.frame, columns)
 
 
-def _status_arrays(statuses: GroupStatuses) -> dict[str, Array]:
+def _select_status_arrays(statuses: GroupStatuses) -> dict[str, Array]:
     """Return the columns that `make_status_columns` takes, by their names."""
     names = (
         "rule",
@@ -134,8 +136,8 @@ def _find_states(group_days: Mapping[int, GroupDay], group: Ints, at_us: Ints) -
     """
     states = np.full(len(group), None, np.object_)
     member_counts = np.full(len(group), UNKNOWN_COUNT)
-    starts = np.flatnonzero(is_segment_start(group)).tolist()
-    for first, end in pairwise([*starts, len(group)]):
+    first_indices = np.flatnonzero(is_segment_start(group)).tolist()
+    for first, end in pairwise([*first_indices, len(group)]):
         timeline = group_days.get(int(group[first]), _WITHOUT_EVENTS).timeline
         states[first:end], member_counts[first:end] = timeline.at_times(at_us[first:end])
     return states, member_counts
@@ -147,24 +149,24 @@ def _null_if_unknown(member_counts: Ints) -> Ints:
 
 def _count_events(batch: GroupBatch, group_days: Mapping[int, GroupDay], day: int, summary: FactSummary) -> GroupCounts:
     """Return the counts of each group of the batch on a day (days since 1970); row i is group i."""
-    record_us = []
+    last_record_us = []
     max_members = []
     rebalances = []
     rebalance_ms = []
     for group, cluster in enumerate(batch.cluster_id.to_pylist()):
         group_day = group_days.get(group, _WITHOUT_EVENTS)
-        cluster_record_us = summary.clusters.get((cluster, day), NOTHING_READ).record_us
+        last_of_cluster_us = summary.clusters.get((cluster, day), NOTHING_READ).last_record_us
         # Samples show no rebalance, so without records none is known.
-        without_rebalance = NULL if cluster_record_us == NULL else 0
+        count_without_rebalance = NULL if last_of_cluster_us == NULL else 0
         durations_ms = [
             rebalance.duration_ms for rebalance in group_day.rebalances if rebalance.duration_ms is not None
         ]
-        record_us.append(cluster_record_us)
+        last_record_us.append(last_of_cluster_us)
         max_members.append(group_day.timeline.max_members)
-        rebalances.append(len(group_day.rebalances) or without_rebalance)
-        rebalance_ms.append(sum(durations_ms) if durations_ms else without_rebalance)
+        rebalances.append(len(group_day.rebalances) or count_without_rebalance)
+        rebalance_ms.append(sum(durations_ms) if durations_ms else count_without_rebalance)
     return GroupCounts(
-        record_us=np.array(record_us, np.int64),
+        last_record_us=np.array(last_record_us, np.int64),
         max_members=np.array(max_members, np.int64),
         rebalances=np.array(rebalances, np.int64),
         rebalance_ms=np.array(rebalance_ms, np.int64),
@@ -172,22 +174,22 @@ def _count_events(batch: GroupBatch, group_days: Mapping[int, GroupDay], day: in
 
 
 def _make_group_daily(
-    batch: GroupBatch, day: int, topics: Any, activity: GroupActivity, extremes: GroupExtremes, counts: GroupCounts
+    batch: GroupBatch, day: int, topic_names: Any, activity: GroupActivity, extremes: GroupExtremes, counts: GroupCounts
 ) -> Any:
     """Return the rows of `group_daily`: one for each row of the activity.
 
-    `day` is in days since 1970, `topics` are the names of the topics of the activity (an Arrow column), and row i of
-    `extremes` and `counts` is group i.
+    `day` is in days since 1970, `topic_names` are the names of the topics of the activity (an Arrow column), and row i
+    of `extremes` and `counts` is group i.
     """
     group = activity.group
-    row_of_topic, topic = activity.topics
+    row_of_topic, topic_index = activity.topics
     columns = {
         **batch.group_columns(group),
         "day": day * DAY_US,
         "commits": activity.commits,
         "commit_rate": activity.commit_rate,
         "partitions": activity.partitions,
-        "topics": to_lists(topics.take(pa.array(topic)), row_of_topic, len(group)),
+        "topics": to_lists(topic_names.take(pa.array(topic_index)), row_of_topic, len(group)),
         "max_members": _null_if_unknown(counts.max_members[group]),
         "rebalances": counts.rebalances[group],
         "rebalance_ms": counts.rebalance_ms[group],
@@ -197,7 +199,7 @@ def _make_group_daily(
         "max_time_lag_ms": extremes.max_time_lag_ms[group],
         "worst_verdict": take_strings([*VERDICT_OF.values()], extremes.worst_rule[group]),
         "skew": activity.skew,
-        "retention_margin": extremes.retention_margin[group],
+        "min_retention_margin": extremes.min_retention_margin[group],
         "last_retention_margin": extremes.last_retention_margin[group],
         "retention_left_ms": extremes.retention_left_ms[group],
         "last_commit_time": activity.last_commit_us,
@@ -210,37 +212,39 @@ def _make_group_daily(
 
 def _make_group_states(batch: GroupBatch, day: int, group_days: Mapping[int, GroupDay]) -> Any:
     """Return the rows of `group_state` at the end of a day (days since 1970)."""
-    groups = np.array([*group_days], np.int64)
+    group_numbers = np.array([*group_days], np.int64)
     states = [group_day.state for group_day in group_days.values()]
-    return make_batch(GROUP_STATE.frame, batch.group_columns(groups) | {"day": day * DAY_US, "state": states})
+    return make_batch(GROUP_STATE.frame, batch.group_columns(group_numbers) | {"day": day * DAY_US, "state": states})
 
 
 def _make_topic_days(
-    batch: GroupBatch, day: int, keys: GroupedKeyDays, topics: Any, group_days: Mapping[int, GroupDay]
+    batch: GroupBatch, day: int, grouped_key_days: GroupedKeyDays, topic_names: Any, group_days: Mapping[int, GroupDay]
 ) -> Any:
     """Return a row of TopicDays for each topic that groups of the batch have commits on, or that members name.
 
     A row has the number of groups that read the topic, the number of groups with a commit on it, and whether members
-    name the topic. Both numbers are null if it is only named. `partitions`, `produced` and `sampled_us` are null. The
+    name the topic. Both numbers are null if it is only named. `partitions`, `produced` and `last_seen_us` are null. The
     driver merges these rows with the parts of other batches.
     """
-    is_start = is_segment_start(keys.group, keys.topic)
-    has_read = reduce_segments(np.logical_or, keys.key_days.consumed > 0, is_start)
-    has_commit = reduce_segments(np.logical_or, keys.key_days.has_commit, is_start)
+    is_start = is_segment_start(grouped_key_days.group, grouped_key_days.topic)
+    has_read = reduce_segments(np.logical_or, grouped_key_days.key_days.consumed > 0, is_start)
+    has_commit = reduce_segments(np.logical_or, grouped_key_days.key_days.has_commit, is_start)
     # Each group is 0 or 1 reader of a topic; `merge_topic_days` adds them up.
     topics_of_keys = {
-        "cluster_id": batch.cluster_id.take(pa.array(keys.group[is_start])),
-        "topic": topics.take(pa.array(keys.topic[is_start])),
+        "cluster_id": batch.cluster_id.take(pa.array(grouped_key_days.group[is_start])),
+        "topic": topic_names.take(pa.array(grouped_key_days.topic[is_start])),
         "day": day,
         "active_groups": has_read.astype(np.int64),
         "groups_with_commits": has_commit.astype(np.int64),
     }
-    named = [(group, topic) for group, group_day in group_days.items() for topic in group_day.topics]
+    named_topics = [(group, topic) for group, group_day in group_days.items() for topic in group_day.topics]
     topics_of_members = {
-        "cluster_id": batch.cluster_id.take(pa.array([group for group, _ in named], pa.int64())),
-        "topic": pa.array([topic for _, topic in named], pa.string()),
+        "cluster_id": batch.cluster_id.take(pa.array([group for group, _ in named_topics], pa.int64())),
+        "topic": pa.array([topic for _, topic in named_topics], pa.string()),
         "day": day,
         "is_named": True,
     }
-    parts = [make_batch(TopicDays, columns, fill_null=True) for columns in (topics_of_keys, topics_of_members)]
-    return merge_topic_days(pa.Table.from_batches(parts))
+    parts_of_topic_days = [
+        make_batch(TopicDays, columns, fill_null=True) for columns in (topics_of_keys, topics_of_members)
+    ]
+    return merge_topic_days(pa.Table.from_batches(parts_of_topic_days))

@@ -102,12 +102,12 @@ class GroupHistory:
 
         A duration that only the members' rebalance timeout bounds does not count.
         """
-        measured = [
+        measured_rebalances = [
             rebalance
             for rebalance in self.rebalances or ()
             if rebalance.duration_ms is not None and rebalance.duration_quality != "timeout"
         ]
-        return max(measured, key=_duration_of, default=None)
+        return max(measured_rebalances, key=_duration_of, default=None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

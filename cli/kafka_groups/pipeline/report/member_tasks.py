@@ -85,52 +85,60 @@ class GroupTasks(NamedTuple):
     has_roles: bool = False
 
 
-def follow_tasks(rows: Iterable[ShownTasks]) -> GroupTasks:
+def follow_tasks(shown_tasks: Iterable[ShownTasks]) -> GroupTasks:
     """Return the tasks after the last row, and all changes between the rows, which must be in the order of the log."""
-    members: dict[str, MemberTasks] = {}
-    clients: dict[str, Client] = {}
+    member_by_id: dict[str, MemberTasks] = {}
+    client_by_id: dict[str, Client] = {}
     changes = list[TaskChange]()
     was_complete = False
-    for row in rows:
-        clients |= row.clients
-        gone = sorted(members.keys() - row.tasks.keys()) if row.is_complete else row.left
-        for member_id in gone:
-            before = members.pop(member_id, None)
-            if before is not None and before.tasks:
-                changes.append(TaskChange(row.at_ms, member_id, before.client, frozenset(), before.tasks))
-        for member_id, tasks in sorted(row.tasks.items()):
+    for shown in shown_tasks:
+        client_by_id |= shown.clients
+        ids_of_leavers = sorted(member_by_id.keys() - shown.tasks.keys()) if shown.is_complete else shown.left
+        for member_id in ids_of_leavers:
+            member_before = member_by_id.pop(member_id, None)
+            if member_before is not None and member_before.tasks:
+                changes.append(
+                    TaskChange(shown.at_ms, member_id, member_before.client, frozenset(), member_before.tasks)
+                )
+        for member_id, tasks in sorted(shown.tasks.items()):
             if tasks is None:
                 continue
-            before = members.get(member_id)
-            is_new = before is None and not was_complete and member_id not in row.joined
-            held = frozenset[Task]() if before is None else before.tasks
-            client = clients.get(member_id, Client())
-            if before is None or tasks != held:
-                members[member_id] = MemberTasks(member_id, client, tasks, row.at_ms, is_new)
-            if not is_new and tasks != held:
-                changes.append(TaskChange(row.at_ms, member_id, client, tasks - held, held - tasks))
-        was_complete = was_complete or row.is_complete
-    return GroupTasks(tuple(members[member_id] for member_id in sorted(members)), tuple(changes))
+            member_before = member_by_id.get(member_id)
+            is_seen_first = member_before is None and not was_complete and member_id not in shown.joined
+            tasks_before = frozenset[Task]() if member_before is None else member_before.tasks
+            client = client_by_id.get(member_id, Client())
+            if member_before is None or tasks != tasks_before:
+                member_by_id[member_id] = MemberTasks(member_id, client, tasks, shown.at_ms, is_seen_first)
+            if not is_seen_first and tasks != tasks_before:
+                changes.append(TaskChange(shown.at_ms, member_id, client, tasks - tasks_before, tasks_before - tasks))
+        was_complete = was_complete or shown.is_complete
+    return GroupTasks(tuple(member_by_id[member_id] for member_id in sorted(member_by_id)), tuple(changes))
 
 
 def group_connectors(tasks: Iterable[Task]) -> tuple[ConnectorTasks, ...]:
     """Return tasks of Connect by connector, in the order of the names."""
-    numbers: dict[str, list[int]] = {}
-    for _, connector, number in sorted(tasks):
-        numbers.setdefault(connector, []).append(number)
+    numbers_by_connector: dict[str, list[int]] = {}
+    for _, connector, task_number in sorted(tasks):
+        numbers_by_connector.setdefault(connector, []).append(task_number)
     return tuple(
-        ConnectorTasks(connector, CONNECTOR in own, tuple(number for number in own if number != CONNECTOR))
-        for connector, own in numbers.items()
+        ConnectorTasks(
+            connector,
+            CONNECTOR in task_numbers,
+            tuple(task_number for task_number in task_numbers if task_number != CONNECTOR),
+        )
+        for connector, task_numbers in numbers_by_connector.items()
     )
 
 
 def group_subtopologies(tasks: Iterable[Task]) -> TaskAssignment:
     """Return tasks of a streams group by their role and subtopology, in the order of the ids."""
-    by_role: dict[str, dict[str, list[int]]] = {role: {} for role in TaskAssignment._fields}
-    for role, subtopology, number in sorted(tasks):
-        by_role[role].setdefault(subtopology, []).append(number)
-    roles = {
-        role: tuple(SubtopologyTasks(subtopology, tuple(numbers)) for subtopology, numbers in own.items())
-        for role, own in by_role.items()
+    numbers_by_role: dict[str, dict[str, list[int]]] = {role: {} for role in TaskAssignment._fields}
+    for role, subtopology, task_number in sorted(tasks):
+        numbers_by_role[role].setdefault(subtopology, []).append(task_number)
+    tasks_by_role = {
+        role: tuple(
+            SubtopologyTasks(subtopology, tuple(numbers)) for subtopology, numbers in numbers_by_subtopology.items()
+        )
+        for role, numbers_by_subtopology in numbers_by_role.items()
     }
-    return TaskAssignment(**roles)
+    return TaskAssignment(**tasks_by_role)

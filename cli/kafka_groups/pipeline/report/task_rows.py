@@ -48,12 +48,12 @@ def read_tasks(
 
     `last_record_ms` is the time of the last record that was read, by cluster id. Raises StorageError.
     """
-    rows: dict[GroupKey, list[TaskRow]] = {}
+    rows_by_group: dict[GroupKey, list[TaskRow]] = {}
     for row in tables.select_groups(TaskRow, GROUP_EVENTS, _TASK_ROWS, groups):
-        rows.setdefault(GroupKey(row.cluster_id, row.group), []).append(row)
+        rows_by_group.setdefault(GroupKey(row.cluster_id, row.group), []).append(row)
     return {
-        key: _follow_rows(_in_order(group_rows, last_record_ms.get(key.cluster_id)))
-        for key, group_rows in rows.items()
+        key: _follow_rows(_order_rows(group_rows, last_record_ms.get(key.cluster_id)))
+        for key, group_rows in rows_by_group.items()
         if any(row.workers is not None or row.tasks is not None for row in group_rows)
     }
 
@@ -61,10 +61,10 @@ def read_tasks(
 def _follow_rows(rows: Sequence[TaskRow]) -> GroupTasks:
     """Return what the rows of a group show, in their order."""
     has_roles = any(row.tasks is not None for row in rows)
-    return follow_tasks(map(_shown_tasks, rows))._replace(has_roles=has_roles)
+    return follow_tasks(map(_read_shown_tasks, rows))._replace(has_roles=has_roles)
 
 
-def _in_order(rows: Sequence[TaskRow], last_record_ms: int | None) -> list[TaskRow]:
+def _order_rows(rows: Sequence[TaskRow], last_record_ms: int | None) -> list[TaskRow]:
     """Return the records in the order of the log, with the samples before the first and after the last that was read.
 
     The records show each change. A sample between them adds nothing. If its clock differs from the brokers' clocks,
@@ -74,55 +74,59 @@ def _in_order(rows: Sequence[TaskRow], last_record_ms: int | None) -> list[TaskR
     samples = sorted((row for row in rows if row.source_offset is None), key=lambda row: row.at_ms)
     if not records:
         return samples
-    earlier = [row for row in samples if row.at_ms < records[0].at_ms]
+    samples_before = [row for row in samples if row.at_ms < records[0].at_ms]
     read_until_ms = max(records[-1].at_ms, last_record_ms or 0)
-    return [*earlier, *records, *(row for row in samples if row.at_ms > read_until_ms)]
+    return [*samples_before, *records, *(row for row in samples if row.at_ms > read_until_ms)]
 
 
-def _shown_tasks(row: TaskRow) -> ShownTasks:
+def _read_shown_tasks(row: TaskRow) -> ShownTasks:
     """Return the tasks that a row shows; the removal of a group shows that it has no members."""
     if row.member_id is not None:
-        return _shown_tasks_of_member(row)
+        return _read_member_record(row)
     clients = {member["member_id"]: Client(member["client_id"], member["client_host"]) for member in row.members or ()}
     tasks: dict[str, frozenset[Task] | None] = {}
     for worker in row.workers or ():
         member_id = worker["member_id"]
-        tasks[member_id] = _worker_tasks(worker["connectors"])
+        tasks[member_id] = _read_worker_tasks(worker["connectors"])
         clients[member_id] = clients.get(member_id, Client())._replace(url=worker["url"])
-    tasks |= _streams_tasks(row)
+    tasks |= _read_streams_tasks(row)
     return ShownTasks(row.at_ms, tasks, is_complete=None not in tasks.values(), clients=clients)
 
 
-def _shown_tasks_of_member(row: TaskRow) -> ShownTasks:
+def _read_member_record(row: TaskRow) -> ShownTasks:
     """Return what a record of a member of a streams group shows: its client, its tasks, or that it left."""
     member_id = str(row.member_id)
     has_client = row.client_id is not None
     return ShownTasks(
         row.at_ms,
-        _streams_tasks(row),
+        _read_streams_tasks(row),
         joined=(member_id,) if row.has_joined else (),
         left=(member_id,) if row.event_type == "member_left" else (),
         clients={member_id: Client(row.client_id, row.client_host)} if has_client else {},
     )
 
 
-def _streams_tasks(row: TaskRow) -> dict[str, frozenset[Task] | None]:
+def _read_streams_tasks(row: TaskRow) -> dict[str, frozenset[Task] | None]:
     """Return the tasks of each member of a streams group that the row names."""
     return {
         member["member_id"]: frozenset(
-            (role, part["subtopology"], number)
+            (role, subtopology_tasks["subtopology"], task_number)
             for role in TaskAssignment._fields
-            for part in member[role]
-            for number in part["partitions"]
+            for subtopology_tasks in member[role]
+            for task_number in subtopology_tasks["partitions"]
         )
         for member in row.tasks or ()
     }
 
 
-def _worker_tasks(connectors: Sequence[Mapping[str, Any]] | None) -> frozenset[Task] | None:
+def _read_worker_tasks(connectors: Sequence[Mapping[str, Any]] | None) -> frozenset[Task] | None:
     """Return what a worker runs; None if unknown."""
     if connectors is None:
         return None
-    tasks = {("", connector["connector"], number) for connector in connectors for number in connector["tasks"]}
-    own = {("", connector["connector"], CONNECTOR) for connector in connectors if connector["has_connector"]}
-    return frozenset(tasks | own)
+    tasks = {
+        ("", connector["connector"], task_number) for connector in connectors for task_number in connector["tasks"]
+    }
+    connectors_themselves = {
+        ("", connector["connector"], CONNECTOR) for connector in connectors if connector["has_connector"]
+    }
+    return frozenset(tasks | connectors_themselves)

@@ -227,7 +227,7 @@ class GroupDaily(Frame):
         "partitions; 1 is even. The most uneven topic with at least 1,000 consumed offsets counts; null without such a "
         "topic. The mean includes partitions without a commit if nothing was written to them that day",
     )
-    retention_margin: Any = column(INT64, "smallest retention margin of a partition that day", unit=RECORDS)
+    min_retention_margin: Any = column(INT64, "smallest retention margin of a partition that day", unit=RECORDS)
     last_retention_margin: Any = column(
         INT64,
         "smallest retention margin of a partition at the group's last observation of the day",

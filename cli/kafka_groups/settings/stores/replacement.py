@@ -54,8 +54,8 @@ class _StoreFile:
 
     file: Setting
     data: bytes = field(repr=False)
-    password: Setting | None
-    password_key: str
+    password: Setting | None = field(repr=False)
+    password_key: str = field(repr=False)
 
     def trusted(self) -> tuple[bytes, ...]:
         """Return the certificates that a trust store trusts (DER)."""

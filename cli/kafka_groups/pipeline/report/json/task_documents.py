@@ -31,44 +31,49 @@ def tasks_document(tasks: GroupTasks | None) -> Document | None:
     if tasks is None:
         return None
     return {
-        "members": [_member(member, has_roles=tasks.has_roles) for member in tasks.members],
-        "changes": [_change(change, has_roles=tasks.has_roles) for change in tasks.changes],
+        "members": [_make_member(member, has_roles=tasks.has_roles) for member in tasks.members],
+        "changes": [_make_change(change, has_roles=tasks.has_roles) for change in tasks.changes],
     }
 
 
-def _member(member: MemberTasks, *, has_roles: bool) -> Document:
+def _make_member(member: MemberTasks, *, has_roles: bool) -> Document:
     return {
-        **_identity(member),
+        **_make_identity(member),
         "since": format_instant(member.since_ms),
         "since_is_bound": member.since_is_bound,
-        **_tasks(member.tasks, has_roles=has_roles),
+        **_make_tasks(member.tasks, has_roles=has_roles),
     }
 
 
-def _change(change: TaskChange, *, has_roles: bool) -> Document:
+def _make_change(change: TaskChange, *, has_roles: bool) -> Document:
     return {
         "at": format_instant(change.at_ms),
-        **_identity(change),
-        "gained": _tasks(change.gained, has_roles=has_roles),
-        "lost": _tasks(change.lost, has_roles=has_roles),
+        **_make_identity(change),
+        "gained": _make_tasks(change.gained, has_roles=has_roles),
+        "lost": _make_tasks(change.lost, has_roles=has_roles),
     }
 
 
-def _identity(member: MemberTasks | TaskChange) -> Document:
+def _make_identity(member: MemberTasks | TaskChange) -> Document:
     client = member.client
     return {"member_id": member.member_id, "client_id": client.client_id, "host": client.host, "url": client.url}
 
 
-def _tasks(tasks: Iterable[Task], *, has_roles: bool) -> Document:
+def _make_tasks(tasks: Iterable[Task], *, has_roles: bool) -> Document:
     if has_roles:
-        return {"connectors": None, "tasks": _roles(group_subtopologies(tasks))}
-    connectors = [{**own._asdict(), "tasks": [*own.tasks]} for own in group_connectors(tasks)]
+        return {"connectors": None, "tasks": _make_roles(group_subtopologies(tasks))}
+    connectors = [
+        {**connector_tasks._asdict(), "tasks": [*connector_tasks.tasks]} for connector_tasks in group_connectors(tasks)
+    ]
     return {"connectors": connectors, "tasks": None}
 
 
-def _roles(tasks: TaskAssignment) -> Document:
+def _make_roles(tasks: TaskAssignment) -> Document:
     return {
-        role: [{**part._asdict(), "partitions": [*part.partitions]} for part in getattr(tasks, role)]
+        role: [
+            {**subtopology_tasks._asdict(), "partitions": [*subtopology_tasks.partitions]}
+            for subtopology_tasks in getattr(tasks, role)
+        ]
         for role in tasks._fields
     }
 

@@ -82,12 +82,12 @@ def draw_tasks(screen: Screen, tasks: GroupTasks) -> None:
         print_note(screen, f"SINCE of a member: {at_most} means at or before, because no earlier row names the member.")
     if not tasks.changes:
         return
-    last = tasks.changes[-_MAX_CHANGES:]
+    last_changes = tasks.changes[-_MAX_CHANGES:]
     screen.out.write("\n")
-    write_table(screen, _CHANGES, [_change_row(change, has_roles=tasks.has_roles) for change in last])
-    earlier = len(tasks.changes) - _MAX_CHANGES
-    if earlier > 0:
-        print_note(screen, f"{count_of(earlier, 'earlier change')} of tasks; --format json has them all.")
+    write_table(screen, _CHANGES, [_change_row(change, has_roles=tasks.has_roles) for change in last_changes])
+    earlier_count = len(tasks.changes) - _MAX_CHANGES
+    if earlier_count > 0:
+        print_note(screen, f"{count_of(earlier_count, 'earlier change')} of tasks; --format json has them all.")
 
 
 def _member_row(member: MemberTasks, at_most: str, *, has_roles: bool) -> MemberRow:
@@ -103,12 +103,12 @@ def _member_row(member: MemberTasks, at_most: str, *, has_roles: bool) -> Member
 
 
 def _change_row(change: TaskChange, *, has_roles: bool) -> ChangeRow:
-    format_all = _format_all_roles if has_roles else _format_all
+    format_tasks = _format_streams_tasks if has_roles else _format_connect_tasks
     return ChangeRow(
         at=format_second(change.at_ms),
         name=_name(change.member_id, change.client),
-        gained=format_all(change.gained),
-        lost=format_all(change.lost),
+        gained=format_tasks(change.gained),
+        lost=format_tasks(change.lost),
     )
 
 
@@ -117,30 +117,43 @@ def _name(member_id: str, client: Client) -> str:
     return client.url or member_id
 
 
-def _format_all(tasks: Iterable[Task]) -> str | None:
+def _format_connect_tasks(tasks: Iterable[Task]) -> str | None:
     tasks = [*tasks]
     return " ".join(filter(None, (_format_connectors(tasks), _format_tasks(tasks)))) or None
 
 
-def _format_all_roles(tasks: Iterable[Task]) -> str | None:
+def _format_streams_tasks(tasks: Iterable[Task]) -> str | None:
     """Return the tasks of a streams group as `active 0:1 standby 1:0,2`."""
-    return " ".join(f"{role} {shown}" for role, shown in _format_roles(tasks).items() if shown) or None
+    return " ".join(f"{role} {tasks_text}" for role, tasks_text in _format_roles(tasks).items() if tasks_text) or None
 
 
 def _format_roles(tasks: Iterable[Task]) -> dict[str, str | None]:
     """Return the tasks of each role as `subtopology:0,1;other:2`."""
     return {
-        role: ";".join(f"{part.subtopology}:{','.join(map(str, part.partitions))}" for part in parts) or None
-        for role, parts in group_subtopologies(tasks)._asdict().items()
+        role: ";".join(
+            f"{subtopology_tasks.subtopology}:{','.join(map(str, subtopology_tasks.partitions))}"
+            for subtopology_tasks in tasks_of_role
+        )
+        or None
+        for role, tasks_of_role in group_subtopologies(tasks)._asdict().items()
     }
 
 
 def _format_connectors(tasks: Iterable[Task]) -> str | None:
     """Return the names of the connectors that are among the tasks themselves."""
-    return ",".join(each.connector for each in group_connectors(tasks) if each.has_connector) or None
+    return (
+        ",".join(
+            connector_tasks.connector for connector_tasks in group_connectors(tasks) if connector_tasks.has_connector
+        )
+        or None
+    )
 
 
 def _format_tasks(tasks: Iterable[Task]) -> str | None:
     """Return the tasks as `connector:0,1;other:2`."""
-    shown = [f"{each.connector}:{','.join(map(str, each.tasks))}" for each in group_connectors(tasks) if each.tasks]
-    return ";".join(shown) or None
+    connector_texts = [
+        f"{connector_tasks.connector}:{','.join(map(str, connector_tasks.tasks))}"
+        for connector_tasks in group_connectors(tasks)
+        if connector_tasks.tasks
+    ]
+    return ";".join(connector_texts) or None
