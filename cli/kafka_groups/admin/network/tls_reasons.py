@@ -93,7 +93,9 @@ _REASONS: Final = {
     "ALERT_DECRYPT_ERROR": (
         "the broker could not verify the handshake; check that the client certificate and its key belong together"
     ),
-    "ALERT_HANDSHAKE_FAILURE": f"the TLS handshake was refused: {_CLIENT_CERTIFICATE}, or no cipher is common",
+    "ALERT_HANDSHAKE_FAILURE": (
+        f"the TLS handshake was refused: {_CLIENT_CERTIFICATE}, or no cipher suite is common (ssl.cipher.suites)"
+    ),
 }
 # What Python adds to OpenSSL's text, as in [SSL] tlsv1 alert no application protocol (_ssl.c:1006).
 _PLACE: Final = re.compile(r"^\[[^\]]*\]\s*|\s*\(\w+\.c:\d+\)")
