@@ -11,8 +11,10 @@ from kafka_groups.admin import GroupAdmin
 from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion
 from kafka_groups.groups.notes import NoteKind
 from kafka_groups.groups.selection import Selectors
+from kafka_groups.protocol import Struct
 from tests.changes.recorded_runs import change, take_back, undo
 from tests.changes.share_groups import STARTS, delete_offsets, reasons, rows, share_cluster, start
+from tests.fakes.scripted_broker import ReceivedRequest
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 
@@ -89,3 +91,17 @@ def test_undo_refuses_a_start_offset_whose_log_is_unknown(
     cluster.topics["t"] = {0: -1, 1: 2, 2: 1}
     planned = undo(admin, tmp_path, run_id)
     assert reasons(planned) == ["its log offsets are unknown, so the start offset may be outside of the log"]
+
+
+def test_undo_says_why_the_log_of_a_start_offset_is_unknown(
+    cluster: ScriptedCluster, admin: GroupAdmin, tmp_path: Path
+) -> None:
+    run_id = change(admin, tmp_path, start(0, 5, 20))
+    cluster.script("Metadata", _deny_topics)
+    (failure,) = undo(admin, tmp_path, run_id).refusals()
+    assert (failure.name, failure.group, failure.topic) == ("TOPIC_AUTHORIZATION_FAILED", "s", "t")
+
+
+def _deny_topics(_request: ReceivedRequest, response: Struct) -> Struct:
+    denied_topics = [{**topic, "error_code": 29, "partitions": []} for topic in response["topics"]]
+    return {**response, "topics": denied_topics}

@@ -35,6 +35,15 @@ def at(offset_s: float) -> float:
     return time.time() + offset_s
 
 
+def silent_endpoint(ways: WaysIn) -> list[str]:
+    ways.endpoint.script(*[silence(2 * _TIMEOUT_S)] * 3)
+    return ways.config("OIDC")
+
+
+def untrusted_endpoint(ways: WaysIn) -> list[str]:
+    return ways.config("OIDC", **{ENDPOINT: ways.secure_endpoint.url})
+
+
 CAUSES = {
     "wrong password": Cause(
         lambda ways: ways.config("PLAIN", **{"sasl.password": "wrong"}),
@@ -51,9 +60,7 @@ CAUSES = {
         "returned status 401: invalid_client",
     ),
     "expired token": Cause(
-        lambda ways: ways.config(
-            "token file", **{ENDPOINT: ways.token({"iat": at(-2 * _HOUR_S), "exp": at(-_HOUR_S)})}
-        ),
+        lambda ways: ways.config("token file", **{ENDPOINT: ways.token({"iat": at(-7200), "exp": at(-3600)})}),
         "(invalid_token): it expired at",
     ),
     "token that is not valid yet": Cause(
@@ -72,9 +79,11 @@ CAUSES = {
         lambda ways: ways.config("token command", **{"sasl.oauthbearer.token.command": "false"}),
         "failed with exit status 1",
     ),
-    "unreachable endpoint": Cause(lambda ways: ways.config("OIDC", **{ENDPOINT: _CLOSED}), "cannot be reached: connection refused"),
-    "silent endpoint": Cause(lambda ways: silent(ways), "sent no complete response within"),
-    "unknown CA of the endpoint": Cause(lambda ways: over_tls(ways), "https.ca.location"),
+    "unreachable endpoint": Cause(
+        lambda ways: ways.config("OIDC", **{ENDPOINT: _CLOSED}), "cannot be reached: connection refused"
+    ),
+    "silent endpoint": Cause(silent_endpoint, "sent no complete response within"),
+    "unknown CA of the endpoint": Cause(untrusted_endpoint, "set https.ca.location to the CA of the endpoint"),
     "unknown CA of the brokers": Cause(
         lambda ways: ways.config("PLAIN", **{"ssl.ca.location": None}),
         "set ssl.ca.location (ssl.truststore.location) to the CA of the brokers",
@@ -84,15 +93,6 @@ CAUSES = {
         "the broker requires a client certificate that it trusts",
     ),
 }
-
-
-def silent(ways: WaysIn) -> list[str]:
-    ways.endpoint.script(*[silence(2 * _TIMEOUT_S)] * 3)
-    return ways.config("OIDC")
-
-
-def over_tls(ways: WaysIn) -> list[str]:
-    return ways.config("OIDC", **{ENDPOINT: ways.secure_endpoint.url})
 
 
 @pytest.fixture

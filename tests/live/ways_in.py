@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,8 +24,11 @@ WAYS_IN: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "certificate", "tok
 
 @dataclass(frozen=True, kw_only=True)
 class WaysIn:
-    """The ways in of a broker; `endpoint` hands out tokens for the client's secret, and so does
-    `secure_endpoint`, with TLS and a certificate of the broker's authority."""
+    """The ways in of a broker.
+
+    `endpoint` hands out tokens for the client's secret, and so does `secure_endpoint`, with TLS and a certificate of
+    the broker's authority.
+    """
 
     broker: SecureBroker
     endpoint: TokenServer
@@ -89,8 +93,8 @@ class WaysIn:
 @contextmanager
 def open_ways_in(broker: SecureBroker, directory: Path) -> Iterator[WaysIn]:
     """Yield the ways in of a broker, with an endpoint that signs tokens with the key that the broker trusts."""
-    client = {"client_id": _CLIENT, "client_secret": _SECRET}
-    with TokenServer(**client) as endpoint, TokenServer(**client, certificate=broker.files.server) as secure:
+    create = partial(TokenServer, client_id=_CLIENT, client_secret=_SECRET)
+    with create() as endpoint, create(certificate=broker.files.server) as secure:
         for each in (endpoint, secure):
             each.respond = partial(_issue_for_broker, broker, each)
         yield WaysIn(broker=broker, endpoint=endpoint, secure_endpoint=secure, directory=directory)
@@ -98,4 +102,7 @@ def open_ways_in(broker: SecureBroker, directory: Path) -> Iterator[WaysIn]:
 
 def _issue_for_broker(broker: SecureBroker, endpoint: TokenServer, request: HttpRequest) -> Answer:
     answer = endpoint.issue_token(request)
-    return answer if answer.status != _OK else json_answer({"access_token": broker.sign(broker.claims())})
+    if answer.status != _OK:
+        return answer
+    claims = broker.claims(exp=time.time() + endpoint.lifetime_s)
+    return json_answer({"access_token": broker.sign(claims)})

@@ -10,12 +10,11 @@ import pytest
 from kafka_groups.pipeline.report.findings import (
     KINDS,
     ClockJump,
-    GroupDayRow,
     UnreadTopic,
     describe_clocks,
-    describe_group,
     describe_topic,
 )
+from kafka_groups.pipeline.report.group_findings import GroupDayRow, describe_group
 from kafka_groups.pipeline.report.html.page import _KINDS
 from kafka_groups.pipeline.report.json.schema import _FINDINGS
 
@@ -52,6 +51,16 @@ def test_an_ordinary_day_has_no_finding() -> None:
             {"retention_left_ms": 5 * HOUR + HOUR // 2},
             "retention_risk",
             "Group g: at the day's rates the log start passes its commit in 5.5 hours.",
+        ),
+        (
+            {"retention_left_ms": 5 * HOUR, "has_commits": False},
+            "retention_risk",
+            "Group g: at the day's rates the log start passes its start offset in 5.0 hours.",
+        ),
+        (
+            {"min_retention_margin": -7, "last_retention_margin": -2, "has_commits": False},
+            "retention_risk",
+            "Group g: its start offset is 2 records below the log start offset; it can no longer read them.",
         ),
         (
             {"min_retention_margin": -3_000, "last_retention_margin": -1_200, "retention_left_ms": 0},

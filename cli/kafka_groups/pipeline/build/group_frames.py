@@ -78,6 +78,9 @@ class KeyDays(Frame):
     last_retention_margin_at_ms: Ints = column(INT64, "see LagExtremes", unit=MILLISECONDS)
     last_retention_margin: Ints = column(INT64, "see LagExtremes", unit=RECORDS)
     retention_left_ms: Ints = column(INT64, "see LagExtremes", unit=MILLISECONDS)
+    has_start_offset: Flags = column(
+        BOOLEAN, "true if samples saw the key in a share group, which has a start offset and no commit"
+    )
 
 
 @frame

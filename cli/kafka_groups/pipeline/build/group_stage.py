@@ -19,13 +19,16 @@ from kafka_groups.pipeline.build.kernels.group_daily import (
     GroupedKeyDays,
     GroupExtremes,
     find_group_extremes,
+    find_share_groups,
     sum_group_activity,
 )
 from kafka_groups.pipeline.build.kernels.group_days import GroupDay, build_group_days
 from kafka_groups.pipeline.build.kernels.group_status import GroupStatuses, combine_statuses
 from kafka_groups.pipeline.build.kernels.group_timeline import UNKNOWN_COUNT
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, is_segment_start, reduce_segments
+from kafka_groups.pipeline.build.keyed_tables import sort_rows
 from kafka_groups.pipeline.build.partition_rows import make_status_columns
+from kafka_groups.pipeline.build.stage_rows import GROUP_KEY
 from kafka_groups.pipeline.build.stage_settings import StageSettings
 from kafka_groups.pipeline.build.topic_days import merge_topic_days
 from kafka_groups.pipeline.frames.arrays import NULL, Array, Ints, take_strings, to_lists
@@ -69,7 +72,10 @@ def build_groups(batch: GroupBatch, settings: StageSettings, summary: FactSummar
         tables = {
             REBALANCES: rebalances,
             GROUP_STATUS: _make_group_status(batch, statuses, group_days),
-            GROUP_DAILY: _make_group_daily(batch, day, topic_names, activity, extremes, counts),
+            GROUP_DAILY: _join_rows(
+                _make_group_daily(batch, day, topic_names, activity, extremes, counts),
+                _make_share_daily(batch, day, find_share_groups(grouped_key_days, activity), extremes, counts),
+            ),
             GROUP_STATE: _make_group_states(batch, day, group_days),
         }
         yield GroupDayResults(
@@ -184,30 +190,56 @@ def _make_group_daily(
     group = activity.group
     row_of_topic, topic_index = activity.topics
     columns = {
-        **batch.group_columns(group),
-        "day": day * DAY_US,
+        **_make_common_columns(batch, day, group, extremes, counts),
         "commits": activity.commits,
         "commit_rate": activity.commit_rate,
         "partitions": activity.partitions,
         "topics": to_lists(topic_names.take(pa.array(topic_index)), row_of_topic, len(group)),
-        "max_members": _null_if_unknown(counts.max_members[group]),
-        "rebalances": counts.rebalances[group],
-        "rebalance_ms": counts.rebalance_ms[group],
         "records_consumed": activity.consumed,
-        "max_lag": extremes.max_lag[group],
-        "last_lag": extremes.last_lag[group],
         "max_time_lag_ms": extremes.max_time_lag_ms[group],
-        "worst_verdict": take_strings([*VERDICT_OF.values()], extremes.worst_rule[group]),
         "skew": activity.skew,
-        "min_retention_margin": extremes.min_retention_margin[group],
-        "last_retention_margin": extremes.last_retention_margin[group],
-        "retention_left_ms": extremes.retention_left_ms[group],
         "last_commit_time": activity.last_commit_us,
         "is_idle": activity.is_idle,
         "clock_jump_ms": activity.clock_jump_ms,
         "orphaned_partitions": extremes.orphaned_partitions[group],
     }
     return make_batch(GROUP_DAILY.frame, columns)
+
+
+def _make_share_daily(batch: GroupBatch, day: int, group: Ints, extremes: GroupExtremes, counts: GroupCounts) -> Any:
+    """Return the rows of `group_daily` of share groups: what follows from commits is null.
+
+    `group` are the numbers of the groups; `day`, `extremes` and `counts` are as in `_make_group_daily`.
+    """
+    columns = _make_common_columns(batch, day, group, extremes, counts)
+    return make_batch(GROUP_DAILY.frame, columns, fill_null=True)
+
+
+def _make_common_columns(
+    batch: GroupBatch, day: int, group: Ints, extremes: GroupExtremes, counts: GroupCounts
+) -> dict[str, Any]:
+    """Return the columns of `group_daily` that groups with commits and share groups have: lag, margins and members."""
+    return {
+        **batch.group_columns(group),
+        "day": day * DAY_US,
+        "max_members": _null_if_unknown(counts.max_members[group]),
+        "rebalances": counts.rebalances[group],
+        "rebalance_ms": counts.rebalance_ms[group],
+        "max_lag": extremes.max_lag[group],
+        "last_lag": extremes.last_lag[group],
+        "worst_verdict": take_strings([*VERDICT_OF.values()], extremes.worst_rule[group]),
+        "min_retention_margin": extremes.min_retention_margin[group],
+        "last_retention_margin": extremes.last_retention_margin[group],
+        "retention_left_ms": extremes.retention_left_ms[group],
+    }
+
+
+def _join_rows(rows: Any, other_rows: Any) -> Any:
+    """Return the rows of two record batches with equal columns in one, by cluster and group."""
+    if not len(other_rows):
+        return rows
+    table = pa.Table.from_batches([rows, other_rows])
+    return sort_rows(table, GROUP_KEY).combine_chunks().to_batches()[0]
 
 
 def _make_group_states(batch: GroupBatch, day: int, group_days: Mapping[int, GroupDay]) -> Any:
@@ -222,17 +254,20 @@ def _make_topic_days(
 ) -> Any:
     """Return a row of TopicDays for each topic that groups of the batch have commits on, or that members name.
 
+    The members of a share group name the topics that it reads, as it has no commits.
+
     A row has the number of groups that read the topic, the number of groups with a commit on it, and whether members
     name the topic. Both numbers are null if it is only named. `partitions`, `produced` and `last_seen_us` are null. The
     driver merges these rows with the parts of other batches.
     """
-    is_start = is_segment_start(grouped_key_days.group, grouped_key_days.topic)
-    has_read = reduce_segments(np.logical_or, grouped_key_days.key_days.consumed > 0, is_start)
-    has_commit = reduce_segments(np.logical_or, grouped_key_days.key_days.has_commit, is_start)
+    commit_key_days = grouped_key_days.take(~grouped_key_days.key_days.has_start_offset)
+    is_start = is_segment_start(commit_key_days.group, commit_key_days.topic)
+    has_read = reduce_segments(np.logical_or, commit_key_days.key_days.consumed > 0, is_start)
+    has_commit = reduce_segments(np.logical_or, commit_key_days.key_days.has_commit, is_start)
     # Each group is 0 or 1 reader of a topic; `merge_topic_days` adds them up.
     topics_of_keys = {
-        "cluster_id": batch.cluster_id.take(pa.array(grouped_key_days.group[is_start])),
-        "topic": topic_names.take(pa.array(grouped_key_days.topic[is_start])),
+        "cluster_id": batch.cluster_id.take(pa.array(commit_key_days.group[is_start])),
+        "topic": topic_names.take(pa.array(commit_key_days.topic[is_start])),
         "day": day,
         "active_groups": has_read.astype(np.int64),
         "groups_with_commits": has_commit.astype(np.int64),

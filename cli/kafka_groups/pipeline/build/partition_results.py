@@ -16,6 +16,7 @@ from kafka_groups.pipeline.build.frames import (
     PartitionStatuses,
 )
 from kafka_groups.pipeline.build.group_frames import KeyDays
+from kafka_groups.pipeline.build.kernels.lag_extremes import find_lag_extremes
 from kafka_groups.pipeline.build.kernels.log_ends import measure_growth
 from kafka_groups.pipeline.build.kernels.rates import RATE_WINDOW_MS
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, is_segment_end, last_values
@@ -48,7 +49,7 @@ class PartitionDay:
     - `carried_statuses` are statuses of the day before that may still count, and `deletions` are the deletions of
       commits on the day.
     - Row i of `key_days` belongs to key i. `has_key_day` is true if key i has a commit, or had one on the day, and its
-      cluster was read.
+      cluster was read, or if samples saw it in a share group.
     """
 
     day: int
@@ -92,6 +93,7 @@ def join_key_days(
         last_retention_margin_at_ms=extremes.last_retention_margin_at_ms,
         last_retention_margin=extremes.last_retention_margin,
         retention_left_ms=extremes.retention_left_ms,
+        has_start_offset=np.zeros(len(key_summary), np.bool_),
     )
 
 
@@ -115,7 +117,7 @@ def observe_topics(used_ends_of_day: LogEnds, usable_ends: LogEnds, partition_co
 
 
 def add_share_groups(partition_day: PartitionDay, batch: PartitionBatch, settings: StageSettings) -> PartitionDay:
-    """Return the results of a day with the lag rows and statuses of share groups, and with the state of their keys.
+    """Return the results of a day with the lag rows, statuses and days of share groups, and the state of their keys.
 
     A key that has commits, too, keeps its own rows: its id belonged to another kind of group on that day.
     """
@@ -134,6 +136,7 @@ def add_share_groups(partition_day: PartitionDay, batch: PartitionBatch, setting
     key_state = partition_day.key_state
     has_facts = np.bincount(share_lags.key, minlength=key_count) > 0
     last_fact_day = np.where(has_facts, partition_day.day, key_state.summary.last_fact_day)
+    has_start_offset = has_facts & ~partition_day.has_key_day
     all_lag_rows = LagRows.join(partition_day.lag_rows, share_rows)
     order = np.lexsort((all_lag_rows.at_us, all_lag_rows.key))
     return replace(
@@ -141,12 +144,29 @@ def add_share_groups(partition_day: PartitionDay, batch: PartitionBatch, setting
         lag_rows=all_lag_rows.take(order),
         statuses=PartitionStatuses.join(partition_day.statuses, share_statuses).take(order),
         offset_before_reset=np.concatenate([partition_day.offset_before_reset, np.full(len(share_rows), NULL)])[order],
+        key_days=_add_share_days(partition_day.key_days, share_rows, has_start_offset),
+        has_key_day=partition_day.has_key_day | has_start_offset,
         key_state=replace(
             key_state,
             summary=replace(key_state.summary, last_fact_day=last_fact_day),
             last_status=PartitionStatuses.join(key_state.last_status, last_statuses).sort_by("key"),
         ),
     )
+
+
+def _add_share_days(key_days: KeyDays, share_rows: LagRows, has_start_offset: Flags) -> KeyDays:
+    """Return the days of keys, with the margins of keys in share groups, from their lag rows `share_rows`."""
+    extremes = find_lag_extremes(share_rows, np.full(len(share_rows), NULL), len(has_start_offset))
+    margins = {
+        name: np.where(has_start_offset, getattr(extremes, name), getattr(key_days, name))
+        for name in (
+            "min_retention_margin",
+            "last_retention_margin_at_ms",
+            "last_retention_margin",
+            "retention_left_ms",
+        )
+    }
+    return replace(key_days, has_start_offset=has_start_offset, **margins)
 
 
 def carry_statuses(

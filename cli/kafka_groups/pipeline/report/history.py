@@ -67,8 +67,8 @@ class GroupHistory:
     - With `lagging_since_is_bound`, the lag began at that time or earlier.
     - `rebalancing_ms` is a lower bound of how long the open rebalance has lasted; None if no rebalance is open.
     - `rebalances` is None if unknown: no record of the cluster was read in the period.
-    - `tasks` are what the members of a Connect or streams group run. None for other groups, and if no row of the period
-      shows it.
+    - `tasks` are what the members of a Connect or streams group run, or ran last before the period. None for other
+      groups, and if no row shows it.
     """
 
     cluster_id: str

@@ -7,15 +7,27 @@ from typing import Any, Final, NamedTuple
 
 from kafka_groups.members import TaskAssignment
 from kafka_groups.pipeline.report.member_tasks import CONNECTOR, Client, GroupTasks, ShownTasks, Task, follow_tasks
-from kafka_groups.pipeline.report.period import GroupKey, PeriodTables
+from kafka_groups.pipeline.report.period import GroupKey, Period, PeriodTables
 from kafka_groups.pipeline.tables import GROUP_EVENTS
+from kafka_groups.pipeline.tables.sql import render_sql
 
-_TASK_ROWS: Final = """
-    SELECT cluster_id, "group", at_ms, source_offset, event_type, previous_epoch, member_id, client_id, client_host,
+_COLUMNS: Final = render_sql("""
+    cluster_id, "group", at_ms, source_offset, event_type, previous_epoch, member_id, client_id, client_host,
         members, workers, tasks
-    FROM period_rows WHERE workers IS NOT NULL OR event_type = 'group_removed'
+""")
+_SHOWS_TASKS: Final = render_sql("""
+    (workers IS NOT NULL OR event_type = 'group_removed'
         OR (tasks IS NOT NULL AND event_type <> 'target_assignment')
-        OR (record_name = 'StreamsGroupMemberMetadata' AND event_type IN ('member_metadata', 'member_left'))
+        OR (record_name = 'StreamsGroupMemberMetadata' AND event_type IN ('member_metadata', 'member_left')))
+""")
+_TASK_ROWS: Final = "SELECT {columns} FROM period_rows WHERE {shows_tasks}"
+# All records, because the last one of a member may be old, and the last sample of each group, which shows all members.
+_EARLIER_ROWS: Final = """
+    SELECT {columns} FROM period_rows LEFT JOIN (
+        SELECT cluster_id AS sampled_cluster, "group" AS sampled_group, max(at_ms) AS last_sample_ms FROM period_rows
+        WHERE source_offset IS NULL AND (workers IS NOT NULL OR tasks IS NOT NULL) GROUP BY cluster_id, "group"
+    ) ON cluster_id = sampled_cluster AND "group" = sampled_group
+    WHERE {shows_tasks} AND (source_offset IS NOT NULL OR at_ms = last_sample_ms)
 """
 
 
@@ -46,13 +58,19 @@ def read_tasks(
 ) -> dict[GroupKey, GroupTasks]:
     """Return by group what its members ran in the period. Groups without a row that shows tasks are absent.
 
-    `last_record_ms` is the time of the last record that was read, by cluster id. Raises StorageError.
+    A member without a row in the period runs what the last row before it shows. `last_record_ms` is the time of the
+    last record that was read, by cluster id. Raises StorageError.
     """
+    since_ms = tables.period.since_ms
     rows_by_group: dict[GroupKey, list[TaskRow]] = {}
-    for row in tables.select_groups(TaskRow, GROUP_EVENTS, _TASK_ROWS, groups):
-        rows_by_group.setdefault(GroupKey(row.cluster_id, row.group), []).append(row)
+    earlier_period = Period(0, since_ms - 1)
+    for query, period in ((_EARLIER_ROWS, earlier_period), (_TASK_ROWS, tables.period)):
+        for row in tables.select_groups(
+            TaskRow, GROUP_EVENTS, query, groups, period, columns=_COLUMNS, shows_tasks=_SHOWS_TASKS
+        ):
+            rows_by_group.setdefault(GroupKey(row.cluster_id, row.group), []).append(row)
     return {
-        key: _follow_rows(_order_rows(group_rows, last_record_ms.get(key.cluster_id)))
+        key: _follow_rows(_order_rows(group_rows, last_record_ms.get(key.cluster_id))).changed_since(since_ms)
         for key, group_rows in rows_by_group.items()
         if any(row.workers is not None or row.tasks is not None for row in group_rows)
     }

@@ -149,6 +149,15 @@ def sum_group_activity(grouped_key_days: GroupedKeyDays, counts: GroupCounts, da
     )
 
 
+def find_share_groups(grouped_key_days: GroupedKeyDays, activity: GroupActivity) -> Ints:
+    """Return the groups that samples saw as share groups on the day of `grouped_key_days`, ascending.
+
+    Those with a row of `activity` are missing: their ids belonged to another kind of group on that day, too.
+    """
+    share_groups = np.unique(grouped_key_days.group[grouped_key_days.key_days.has_start_offset])
+    return share_groups[~np.isin(share_groups, activity.group)]
+
+
 def _measure_commit_rate(commits: Ints, has_records: Flags, last_record_us: Ints, day: int) -> Floats:
     """Return the commits per second from midnight to the last record that was read; NaN where no record was read."""
     seconds = (last_record_us // 1_000 - day * DAY_US // 1_000) / 1_000

@@ -1,4 +1,4 @@
-"""The section of a group on the page: its state, its chart, and a table of its rebalances."""
+"""The section of a group on the page: its state, its chart, and tables of its rebalances and tasks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from kafka_groups.pipeline.report.history import GroupHistory, History, Rebalance
 from kafka_groups.pipeline.report.html.markup import Cell, embedded, name, row, table, text
+from kafka_groups.pipeline.report.html.member_tables import task_tables
 from kafka_groups.pipeline.report.notation import (
     describe_duration,
     describe_lag,
@@ -39,7 +40,7 @@ def chart_section(history: History, group: GroupHistory, group_number: int) -> s
         f'<section class="group" id="group-{group_number}" aria-labelledby="group-{group_number}-name">\n'
         f'<div class="title">{title}</div>\n'
         f'<p class="standing">{_describe_state(history, group)}</p>\n'
-        f"{_render_figure(history, group)}\n{_render_rebalances(group)}</section>"
+        f"{_render_figure(history, group)}\n{_render_rebalances(group)}{task_tables(history, group)}</section>"
     )
 
 

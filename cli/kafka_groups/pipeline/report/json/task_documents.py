@@ -32,6 +32,7 @@ def tasks_document(tasks: GroupTasks | None) -> Document | None:
         return None
     return {
         "members": [_make_member(member, has_roles=tasks.has_roles) for member in tasks.members],
+        "unknown_members": [*tasks.unknown_members],
         "changes": [_make_change(change, has_roles=tasks.has_roles) for change in tasks.changes],
     }
 
@@ -41,6 +42,7 @@ def _make_member(member: MemberTasks, *, has_roles: bool) -> Document:
         **_make_identity(member),
         "since": format_instant(member.since_ms),
         "since_is_bound": member.since_is_bound,
+        "last_row_at": format_instant(member.last_row_ms),
         **_make_tasks(member.tasks, has_roles=has_roles),
     }
 
@@ -113,8 +115,9 @@ _IDENTITY: Final = {
 _MEMBER: Final = {
     **_IDENTITY,
     "since": time_schema("Since when it has run exactly these tasks."),
-    "since_is_bound": boolean_schema(
-        "Whether it may have run them for longer: no earlier row of the period names the member."
+    "since_is_bound": boolean_schema("Whether it may have run them for longer: no earlier row names the member."),
+    "last_row_at": time_schema(
+        "The time of the last row that shows its tasks; if it is before the period, no row of the period does."
     ),
     **_TASKS,
 }
@@ -131,11 +134,14 @@ def tasks_schema() -> Schema:
     schema = object_schema(
         {
             "members": array_schema("The members with the tasks that they last ran, by id.", object_schema(_MEMBER)),
+            "unknown_members": array_schema(
+                "The ids of members whose tasks no row shows.", text_schema("The id of a member.")
+            ),
             "changes": array_schema("The changes in the period, in ascending order of time.", object_schema(_CHANGE)),
         }
     )
     description = (
-        "What the members of a Connect or streams group run; null for other groups, and if no row of the period "
-        "shows it."
+        "What the members of a Connect or streams group run, or ran last before the period; null for other groups, "
+        "and if no row shows it."
     )
     return {"description": description, **schema, "type": ["object", "null"]}

@@ -109,7 +109,7 @@ def draw_history(screen: Screen, history: History) -> None:
     columns = _choose_columns(screen, _list_columns(history), rows)
     write_table(screen, columns, rows)
     if len(history.groups) == 1 and history.groups[0].tasks is not None:
-        draw_tasks(screen, history.groups[0].tasks)
+        draw_tasks(screen, history.groups[0].tasks, from_ms=history.from_ms)
     if history.findings:
         screen.out.write("\n")
         _draw_findings(screen, history)
