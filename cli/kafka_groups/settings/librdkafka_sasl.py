@@ -77,12 +77,13 @@ def check_sasl(settings: Mapping[str, Setting]) -> None:
         return
     check_jaas(settings)
     if has_delegation_token(settings):
-        _refuse_credentials(settings["sasl.jaas.config"], _NO_DELEGATION_TOKENS)
+        refuse_setting(settings["sasl.jaas.config"], _NO_DELEGATION_TOKENS)
     for key in ("sasl.username", "sasl.password"):
         if key in settings and settings[key].value[:1] in _BLANKS:
-            _refuse_credentials(settings[key], _DROPS_BLANKS.format(names=key))
+            refuse_setting(settings[key], _DROPS_BLANKS.format(names=key))
 
 
-def _refuse_credentials(setting: Setting, problem: str) -> NoReturn:
+def refuse_setting(setting: Setting, problem: str) -> NoReturn:
+    """Raise SettingsError for a setting of the pipeline; `problem` says what librdkafka does."""
     msg = f"{setting.source}: librdkafka, which reads topics for the pipeline, {problem}"
     raise SettingsError(msg)
