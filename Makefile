@@ -20,6 +20,7 @@ help:
 	@echo "make demo-pipeline  the same for the pipeline: history of groups, lag in time, a report"
 	@echo "make unit         the tests that need no broker and no Spark, in $(WORKERS) processes, without slow ones"
 	@echo "make test         all tests, those against real brokers included, on Spark 4.3"
+	@echo "KERBEROS=1 make test  also those against a KDC, which need a compiler and the packages of .ci/run"
 	@echo "make test-spark-4.2  the tests of the pipeline on Spark 4.2"
 	@echo "make mutation     100 random faults in the core, and how many of them the unit tests notice; an hour"
 	@echo "make check        format, lint, types, import rules, wording and generated files"

@@ -13,12 +13,12 @@ import pytest
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.admin.network.handshake import Handshakes
-from kafka_groups.errors import AuthenticationFailedError, ServiceUnknownError, TicketFailedError
+from kafka_groups.errors import AuthenticationFailedError, ConnectionFailedError, ServiceUnknownError, TicketFailedError
 from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint, KerberosCredentials
 from tests.fakes.kerberos_library import ALICE, FakeError, FakeLibrary
 from tests.fakes.sasl_cluster import REFUSED, SaslCluster
-from tests.fakes.scripted_broker import ReceivedRequest
+from tests.fakes.scripted_broker import ReceivedRequest, drops
 from tests.fakes.scripted_cluster import Group
 
 pytestmark = pytest.mark.timeout(20)
@@ -153,6 +153,16 @@ def test_a_refused_ticket_is_explained(use_library: UseLibrary) -> None:
         pytest.raises(AuthenticationFailedError, match=r"the Kerberos ticket of alice@KAFKA\.TEST for kafka/127"),
     ):
         admin.list_groups()
+
+
+def test_a_connection_that_is_closed_during_the_exchange_names_what_to_check(use_library: UseLibrary) -> None:
+    use_library()
+    with KerberosCluster(brokers=1) as cluster:
+        cluster.brokers[1].script("SaslAuthenticate", *[drops] * 9)
+        with cluster.admin(**USER) as admin, pytest.raises(ConnectionFailedError) as caught:
+            admin.list_groups()
+    step = "; check sasl.kerberos.service.name and the clocks, and whether the listener supports GSSAPI"
+    assert step in str(caught.value)
 
 
 def test_a_session_that_ends_gets_another_context(use_library: UseLibrary) -> None:
