@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kafka_groups.admin.handlers.delete_consumer_group_offsets import DeleteConsumerGroupOffsetsHandler
     from kafka_groups.admin.handlers.delete_consumer_groups import DeleteConsumerGroupsHandler
     from kafka_groups.admin.handlers.delete_share_group_offsets import DeleteShareGroupOffsetsHandler
-    from kafka_groups.admin.handlers.describe_features import DescribeFeaturesHandler, Features
+    from kafka_groups.admin.handlers.describe_features import DescribeFeaturesHandler
     from kafka_groups.admin.handlers.describe_topic_configs import DescribeTopicConfigsHandler
     from kafka_groups.admin.handlers.describe_topics import DescribeTopicsHandler
     from kafka_groups.admin.handlers.list_consumer_group_offsets import ListConsumerGroupOffsetsHandler
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kafka_groups.admin.handlers.list_topics import ListTopicsHandler
     from kafka_groups.admin.handlers.offsets_for_times import OffsetAndTimestamp, OffsetsForTimesHandler, PartitionTime
     from kafka_groups.admin.handlers.remove_members_from_consumer_group import RemoveMembersFromConsumerGroupHandler
+    from kafka_groups.protocol.features import Features
 
 _MODULES: Final = {
     "AlterConsumerGroupOffsetsHandler": "alter_consumer_group_offsets",
