@@ -38,6 +38,9 @@ _COMMANDS: Final = {
     ),
     "offsets": LazyCommand("kafka_groups.commands.offsets:offsets", "List offsets of groups, by partition."),
     "lag": LazyCommand("kafka_groups.commands.lag:lag", "Show how far groups are behind, the worst first."),
+    "check": LazyCommand(
+        "kafka_groups.commands.check:check", "Check why a connection fails, and which rights are missing."
+    ),
     "wait": LazyCommand("kafka_groups.commands.wait:wait", "Wait until a condition holds for groups."),
     "orphans": LazyCommand("kafka_groups.commands.orphans:orphans", "List commits that nobody reads."),
     "reset": LazyCommand("kafka_groups.commands.reset:reset", "Reset offsets of groups."),

@@ -55,7 +55,7 @@ class ConnectionChecks:
                 self._start(until)
                 if not self._advance(until):
                     self._wait(until)
-            return ClusterEvidence(servers=tuple(servers), connections=self._evidence)
+            return ClusterEvidence(servers=tuple(servers), connections=self._evidence, settings=self._settings)
         finally:
             for check in self._open.values():
                 check.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kafka_groups.admin.network.handshake import Versions
     from kafka_groups.admin.network.tls_evidence import TlsEvidence
     from kafka_groups.errors import AdminError
-    from kafka_groups.settings import Endpoint
+    from kafka_groups.settings import ConnectionSettings, Endpoint
 
 
 class SetupStep(StrEnum):
@@ -61,10 +61,11 @@ class ConnectionEvidence:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClusterEvidence:
-    """What became known of the bootstrap `servers`, and of the brokers in their metadata."""
+    """What became known of the bootstrap `servers`, and of the brokers in their metadata, with these settings."""
 
     servers: tuple[Endpoint, ...]
     connections: Mapping[Endpoint, ConnectionEvidence]
+    settings: ConnectionSettings = field(repr=False)
 
     def is_reached(self) -> bool:
         """Return whether a bootstrap server was reached."""
