@@ -40,7 +40,7 @@ _NOT_NAMED: Final = frozenset({API_VERSIONS.name, SASL_HANDSHAKE.name, SASL_AUTH
 
 
 def missing_apis(versions: Mapping[int, tuple[int, int]]) -> list[Api]:
-    """Return the APIs of this tool of which the broker has no version that the tool supports."""
+    """Return the APIs of this tool for which the broker has no version that the tool supports."""
     return [api for api in ALL if api.name not in _NOT_NAMED and not _is_common(api, versions.get(api.key))]
 
 

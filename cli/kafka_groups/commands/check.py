@@ -26,7 +26,7 @@ _SHARE_OF_CONNECTIONS: Final = 0.5
 _UNCHECKED: Final = "not checked, because no server was reached"
 
 
-@click.command(short_help="Check why a connection fails, and which rights are missing.")
+@click.command(short_help="Check why a connection fails, and rights.")
 @selector_options
 @filter_options
 @output_options()

@@ -54,7 +54,7 @@ def handlers_by_type(
     classic = [kind for kind in DESCRIBE_HANDLERS if kind in wanted and kind.group_type == SIMPLE.group_type]
     operations = options.authorized_operations
     handlers: dict[str, Callable[[], DescribeHandler]] = {
-        kind.group_type: partial(handler, authorized_operations=operations)
+        kind.group_type: partial(handler, authorized_operations=True) if operations else handler
         for kind, handler in DESCRIBE_HANDLERS.items()
         if kind in wanted
     }

@@ -138,8 +138,7 @@ class ConnectionCheck:
             self._opened_at = now if is_name else self._started
         if channel.is_connected and self._connected_s is None:
             self._connected_s = max(0.0, now - self._opened_at)
-            with suppress(OSError):
-                self._address = channel.socket.getpeername()[0]
+            self._address = channel.address
         if self._settings.tls is not None and channel.is_connected:
             self._observe_tls(channel)
 
