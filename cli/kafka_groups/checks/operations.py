@@ -35,7 +35,7 @@ NEEDS: Final[Mapping[Resource, Mapping[AclOperation, tuple[str, ...]]]] = {
     Resource.TOPIC: {
         AclOperation.DESCRIBE: ("describe", "offsets", "lag", "wait", "orphans"),
         AclOperation.READ: ("lag --time", "reset --execute", "undo --execute", "delete-offsets --execute"),
-        AclOperation.DESCRIBE_CONFIGS: ("messages lost by retention in lag --time --watch",),
+        AclOperation.DESCRIBE_CONFIGS: ("WARN of lag --time --watch before records are lost",),
     },
 }
 
@@ -48,10 +48,13 @@ def describe_operations(resource: Resource, operations: Collection[AclOperation]
     needs = NEEDS[resource]
     held = [operation for operation in needs if operation in operations]
     missing = [operation for operation in needs if operation not in operations]
+    names = ", ".join(operation.name for operation in held)
+    if not missing:
+        return Status.OK, f"{names}: all that the commands of this tool need"
     works = [command for operation in held for command in needs[operation]]
-    parts = [f"{', '.join(operation.name for operation in held)}: {', '.join(works)}"] if held else []
+    parts = [f"{names}: {', '.join(works)}"] if held else []
     parts += [f"no {operation.name}, which {_join(needs[operation])}" for operation in missing]
-    return Status.WARNING if missing else Status.OK, "; ".join(parts)
+    return Status.WARNING, "; ".join(parts)
 
 
 def _join(commands: tuple[str, ...]) -> str:

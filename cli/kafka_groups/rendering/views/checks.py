@@ -33,7 +33,9 @@ CHECKS: Final = View(
         Column("", "broker", schema=number_schema("The id of a broker, or null.", minimum=None)),
         Column("", "group", schema=text_schema("A group, or null.", nullable=True)),
         Column("", "topic", schema=text_schema("A topic, or null.", nullable=True)),
-        text_column("SUBJECT", "subject", schema=text_schema("What the check is about, for people.")),
+        text_column(
+            "SUBJECT", "subject", when_narrow="fold", schema=text_schema("What the check is about, for people.")
+        ),
         text_column(
             "CHECK",
             "check",
