@@ -58,9 +58,9 @@ def test_every_step_of_a_listener_with_tls_and_sasl(secured: SecuredBroker, prog
     listener = str(secured.sasl_ssl_listener)
     outcome, checks = check(*flags, "-b", listener, f"-Xssl.ca.location={secured.certificate}")
     assert (outcome.exit_code, outcome.stderr) == (0, "")
-    assert checks["mechanisms"] == ("ok", "the broker offers SCRAM-SHA-512; used is SCRAM-SHA-512")
+    assert checks["mechanisms"] == ("ok", "the broker offers SCRAM-SHA-512; this client uses SCRAM-SHA-512")
     assert checks["authentication"][1] == (
-        "the broker accepts user 'operator'; it is valid for 2 s, and renewed before its end"
+        "the broker accepts user 'operator'; the session lasts 2 s, and is renewed before its end"
     )
     status, detail = checks["tls"]
     # The certificate of the broker is valid for two days.

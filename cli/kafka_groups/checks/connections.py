@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from kafka_groups.admin.network.bootstrap import advertised_hint, endpoint_of, unconnected, unreachable
 from kafka_groups.admin.network.connection_evidence import SetupStep
+from kafka_groups.checks.certificates import ends_soon
 from kafka_groups.checks.check import Check, Status, Subject
 from kafka_groups.checks.steps import StepResult, judge_steps, next_step
 from kafka_groups.errors import AdminError, ConnectionFailedError
@@ -31,7 +32,7 @@ def check_connections(evidence: ClusterEvidence, now_s: float) -> list[Check]:
         connection = evidence.connections[endpoint_of(broker)]
         is_named = endpoint_of(broker) in evidence.servers
         results = judge_steps(connection, settings, now_s)
-        checks.append(_check_broker(broker, connection, results, source=None if is_named else source))
+        checks.append(_check_broker(broker, connection, results, now_s, source=None if is_named else source))
     return checks
 
 
@@ -70,7 +71,12 @@ def _brokers_by_source(evidence: ClusterEvidence) -> list[tuple[Broker, Endpoint
 
 
 def _check_broker(
-    broker: Broker, connection: ConnectionEvidence, results: list[StepResult], *, source: Endpoint | None
+    broker: Broker,
+    connection: ConnectionEvidence,
+    results: list[StepResult],
+    now_s: float,
+    *,
+    source: Endpoint | None,
 ) -> Check:
     """Return the one check of a broker: the step that failed, the warnings, or what was reached."""
     subject = Subject(server=str(connection.endpoint), broker=broker.id)
@@ -84,11 +90,18 @@ def _check_broker(
             details = {step: f"{error}{hint}"}
         name = f"broker {broker.id} ({connection.endpoint})"
         return subject.failed(CONNECTION, f"{step}: {details[step]}", unconnected(name, error, source=source))
-    warnings = [f"{step}: {detail}" for step, status, detail in results if status is Status.WARNING]
+    warnings = [_describe_warning(result, connection, now_s) for result in results if result.status is Status.WARNING]
     if warnings:
         return subject.check(CONNECTION, Status.WARNING, "; ".join(warnings))
     release, *_ = details[SetupStep.VERSIONS].split("; ")
     return subject.check(CONNECTION, Status.OK, f"{details[SetupStep.ADDRESS]}; {release}")
+
+
+def _describe_warning(result: StepResult, connection: ConnectionEvidence, now_s: float) -> str:
+    """Return the warning of a step; that of TLS without the certificates, which the rows of the servers have."""
+    if result.step is SetupStep.TLS and connection.tls is not None:
+        return f"{result.step}: {ends_soon(connection.tls, now_s)}"
+    return f"{result.step}: {result.detail}"
 
 
 def _error_of(connection: ConnectionEvidence) -> AdminError:

@@ -114,9 +114,9 @@ def _judge_sasl(step: SetupStep, evidence: ConnectionEvidence, settings: Connect
         return Status.SKIPPED, f"security.protocol={protocol_of(settings)}{known_by}"
     if step is SetupStep.MECHANISMS:
         offered = ", ".join(evidence.mechanisms or ()) or credentials.mechanism
-        return Status.OK, f"the broker offers {offered}; used is {credentials.mechanism}"
+        return Status.OK, f"the broker offers {offered}; this client uses {credentials.mechanism}"
     lifetime_s = evidence.session_lifetime_s
-    session = "" if lifetime_s is None else f"; it is valid for {lifetime_s:,.0f} s, and renewed before its end"
+    session = "" if lifetime_s is None else f"; the session lasts {lifetime_s:,.0f} s, and is renewed before its end"
     return Status.OK, f"the broker accepts {credentials.identity}{session}"
 
 

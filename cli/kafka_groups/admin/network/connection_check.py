@@ -42,13 +42,16 @@ class ConnectionCheck:
     check, and is part of its evidence. Times are seconds of the owner's clock.
     """
 
-    def __init__(self, endpoint: Endpoint, settings: ConnectionSettings, *, handshake: Handshake, now: float) -> None:
+    def __init__(
+        self, endpoint: Endpoint, settings: ConnectionSettings, *, handshake: Handshake, clock: Callable[[], float]
+    ) -> None:
         self.endpoint = endpoint
         self.connection: Connection | None = None
         self.is_done = False
         self._settings = settings
         self._handshake = handshake
-        self._started = now
+        self._clock = clock
+        self._started = clock()
         self._opened_at: float | None = None
         self._connected_s: float | None = None
         self._address: str | None = None
@@ -80,6 +83,7 @@ class ConnectionCheck:
             self.connection.submit(metadata_request(self), self._started)
         except AdminError as error:
             self._end(error)
+        self._observe(self._started)
 
     def advance(self, now: float) -> None:
         """Continue as far as possible without waiting."""
@@ -134,8 +138,8 @@ class ConnectionCheck:
         if channel is None:
             return
         if self._opened_at is None:
-            is_name = numeric_addresses(self.endpoint) is None
-            self._opened_at = now if is_name else self._started
+            # The first channel with TLS reads the certificates of the CAs, which takes longer than a connection.
+            self._opened_at = self._clock()
         if channel.is_connected and self._connected_s is None:
             self._connected_s = max(0.0, now - self._opened_at)
             self._address = channel.address

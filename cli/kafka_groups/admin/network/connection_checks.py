@@ -66,9 +66,8 @@ class ConnectionChecks:
         while self._waiting and len(self._open) < _MAX_OPEN:
             endpoint = self._waiting.popleft()
             now = self._clock()
-            check = ConnectionCheck(
-                endpoint, self._settings, handshake=self._handshakes.create(endpoint, is_first=True), now=now
-            )
+            handshake = self._handshakes.create(endpoint, is_first=True)
+            check = ConnectionCheck(endpoint, self._settings, handshake=handshake, clock=self._clock)
             self._open[endpoint] = check
             check.connect(
                 make_channel=self._make_channel,
