@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Processes that run tests at the same time. Half of the tests against brokers wait, so two keep two cores busy.
 WORKERS ?= 2
 
-.PHONY: help demo demo-pipeline unit test mutation test-spark-4.2 check format generated bench bench-large bench-pipeline proof-changes proof-kinds proof-pipeline lock clean
+.PHONY: help demo demo-pipeline unit test mutation test-spark-4.2 check format generated bench bench-large bench-pipeline proof-access proof-changes proof-kinds proof-pipeline lock clean
 
 help:
 	@echo "make demo         a sandbox with a real Kafka, and a tour of the tool on it"
@@ -24,6 +24,7 @@ help:
 	@echo "make generated    write the completion scripts and the man pages, from the help of the commands"
 	@echo "make bench        the measurements of the README; make bench-large uses 65,000 groups"
 	@echo "make bench-pipeline  the measurements of the pipeline, with 4 million records"
+	@echo "make proof-access  every way to log in, its failures and sessions that end, on real brokers, repeated ten times"
 	@echo "make proof-changes  what undo promises, on real brokers under faults, which are repeated ten times; ten minutes"
 	@echo "make proof-kinds  what describe shows of real share, streams and Connect groups, against Kafka's own tools, repeated ten times"
 	@echo "make proof-pipeline  the derived tables against those of commit cd93aa5, on 200 random histories, and against an oracle, on 40 simulated worlds; 40 kills a storage"
@@ -76,6 +77,9 @@ bench-pipeline: $(READY)
 
 proof-changes: $(READY)
 	PROOF_REPETITIONS=10 $(BIN)/python -m pytest -m "" tests/live/test_changes_proof.py
+
+proof-access: $(READY)
+	PROOF_REPETITIONS=10 $(BIN)/python -m pytest -m "" tests/live/test_logins.py tests/live/test_login_failures.py tests/live/test_sessions.py tests/live/pipeline/test_logins_of_ingest.py
 
 proof-kinds: $(READY)
 	PROOF_REPETITIONS=10 $(BIN)/python -m pytest -m "" tests/live/test_kinds_proof.py tests/live/test_describe_kinds.py

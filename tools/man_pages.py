@@ -17,7 +17,7 @@ from tools.roff import bold, definition, examples, header, heading, literal, par
 _SECTION: Final = 1
 _MANUAL: Final = "kafka-groups manual"
 _JAVA_COMMANDS: Final = ("pipeline ingest", "pipeline build", "pipeline doctor", "sandbox up", "sandbox demo")
-_ENVIRONMENT: Final = re.compile(r"\[env: (\w+)")
+_ENVIRONMENT: Final = re.compile(r"\[env: (\w+)(?:, of ([\w.]+))?")
 
 
 def man_pages(root: click.Command, name: str) -> dict[str, str]:
@@ -130,9 +130,10 @@ def _exit_status(context: click.Context) -> Iterator[str]:
 def _environment(context: click.Context) -> Iterator[str]:
     options = [option for option in context.command.params if isinstance(option, click.Option)]
     for option in options:
-        for variable in _ENVIRONMENT.findall(option.help or ""):
-            name = next(name for name in option.opts if name.startswith("--"))
-            yield from definition(bold(variable), f"The value of {name} if it is not given.")
+        for variable, key in _ENVIRONMENT.findall(option.help or ""):
+            name = key or next(name for name in option.opts if name.startswith("--"))
+            use = "if -X does not set it; --profile and --config switch it off" if key else "if it is not given"
+            yield from definition(bold(variable), f"The value of {name} {use}.")
     if any(option.name == "colour" for option in options):
         yield from definition(bold("NO_COLOR"), "If it is set, tables have no colour; --color overrides it.")
     if context.command_path.partition(" ")[2] in _JAVA_COMMANDS:

@@ -51,9 +51,9 @@ def test_only_groups_without_commits_are_requested_as_share_groups(cluster: Scri
         assert (groups, len(cluster.requests_of("OffsetFetch"))) == (["idle", "shared"], 2)
 
 
-def test_groups_of_known_type_cost_one_request_a_coordinator(cluster: ScriptedCluster) -> None:
+def test_listed_groups_cost_one_request_a_coordinator(cluster: ScriptedCluster) -> None:
     with cluster, cluster.admin() as admin:
-        admin.list_group_offsets(dict.fromkeys(admin.list_groups().succeeded))
+        admin.list_group_offsets(dict.fromkeys(admin.list_groups().succeeded.keys() - {"idle"}))
         assert (len(cluster.requests_of("OffsetFetch")), len(cluster.requests_of("DescribeShareGroupOffsets"))) == (
             1,
             1,
@@ -100,6 +100,16 @@ def test_a_group_known_as_a_share_group_is_not_fetched(cluster: ScriptedCluster)
         assert cluster.requests_of("OffsetFetch") == []
 
 
+def test_listed_groups_without_commits_cost_another_request_a_coordinator(cluster: ScriptedCluster) -> None:
+    with cluster, cluster.admin() as admin:
+        admin.list_group_offsets(dict.fromkeys(admin.list_groups().succeeded))
+        requested = [
+            [row["group_id"] for row in each.body["groups"]]
+            for each in cluster.requests_of("DescribeShareGroupOffsets")
+        ]
+        assert (sorted(requested), len(cluster.requests_of("OffsetFetch"))) == ([["idle"], ["shared"]], 1)
+
+
 @pytest.mark.parametrize("describes", [True, False])
 def test_a_share_group_that_was_recreated_as_a_consumer_group_has_its_commits(*, describes: bool) -> None:
     groups = dict(GROUPS)
@@ -114,13 +124,34 @@ def test_a_share_group_that_was_recreated_as_a_consumer_group_has_its_commits(*,
         assert (offsets.lags, [commit and commit.offset for _, commit in offsets.rows()]) == (None, [9])
 
 
-def test_a_consumer_group_that_was_recreated_as_a_share_group_has_its_start_offsets() -> None:
+@pytest.mark.parametrize("describes", [True, False])
+def test_a_consumer_group_that_was_recreated_as_a_share_group_has_its_start_offsets(*, describes: bool) -> None:
     with ScriptedCluster(brokers=2, groups=dict(GROUPS), topics={"t": {0: 1}}) as cluster, cluster.admin() as admin:
         admin.list_groups()
         cluster.groups["idle"] = replace(GROUPS["shared"], coordinator=1)
-        described, results = admin.describe_with_offsets(["idle"], {"idle": None})
-        assert described.all()["idle"].type == "Share"
+        if describes:
+            described, results = admin.describe_with_offsets(["idle"], {"idle": None})
+            assert described.all()["idle"].type == "Share"
+        else:
+            results = admin.list_group_offsets({"idle": None})
         assert results.all()["idle"].lags == {("t", 0): 3}
+
+
+def test_a_topic_that_is_refused_does_not_hide_the_start_offsets_on_others(cluster: ScriptedCluster) -> None:
+    named = [("t", 0), ("hidden", 0)]
+    with cluster, cluster.admin() as admin:
+        cluster.script("OffsetFetch", _deny_hidden_topic, brokers=[2])
+        offsets = admin.list_group_offsets({"shared": named}).all()["shared"]
+        assert [(key, start and start.offset) for key, start in offsets.rows()] == [(("t", 0), 7)]
+        assert {key: why.name for key, why in offsets.failed.items()} == {("hidden", 0): "TOPIC_AUTHORIZATION_FAILED"}
+
+
+def _deny_hidden_topic(_request: ReceivedRequest, response: Struct) -> Struct:
+    for group in response["groups"]:
+        for topic in group["topics"]:
+            for row in topic["partitions"]:
+                row["error_code"] = 29 if topic["name"] == "hidden" else 0
+    return response
 
 
 def test_a_named_partition_that_does_not_exist_is_unknown_and_is_not_requested(cluster: ScriptedCluster) -> None:

@@ -76,11 +76,19 @@ def test_an_absent_group_is_not_found_whatever_the_broker_supports(versions: dic
     assert described == ([0, 0] if versions else [1, 1])
 
 
-def test_an_absent_group_is_not_found_where_the_features_are_off() -> None:
+@pytest.mark.parametrize("off", [("share",), ("streams",), ("share", "streams"), ()])
+def test_an_absent_group_names_the_kinds_that_are_off(off: tuple[str, ...]) -> None:
     with ScriptedCluster(groups=groups()) as cluster, cluster.admin() as admin:
-        cluster.switched_off = frozenset({"Share", "Streams"})
+        cluster.switched_off = frozenset(kind.capitalize() for kind in off)
         failure = admin.describe_groups(["ghost"]).failed["ghost"]
-    assert (failure.code, failure.name, failure.message) == (69, "GROUP_ID_NOT_FOUND", "Group ghost not found.")
+    texts = (f"{kind} groups are not enabled on this cluster (feature {kind}.version)" for kind in off)
+    message = "; ".join(("Group ghost not found", *texts)) if off else "Group ghost not found."
+    assert (failure.code, failure.name, failure.message) == (69, "GROUP_ID_NOT_FOUND", message)
+
+
+def test_a_broker_without_the_apis_says_nothing_of_kinds() -> None:
+    with ScriptedCluster(versions=ABSENT) as cluster, cluster.admin() as admin:
+        assert admin.describe_groups(["ghost"]).failed["ghost"].message == "Group ghost not found."
 
 
 @pytest.mark.parametrize("kind", ["share", "streams"])

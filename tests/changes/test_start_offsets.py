@@ -1,17 +1,15 @@
-"""Changes of the start offsets of share groups: planned, checked, made once, recorded, and taken back."""
+"""Changes of the start offsets of share groups: planned, checked, and made once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from kafka_groups.admin import GroupAdmin
-from kafka_groups.changes.change import Action, Change, PlannedGroups
+from kafka_groups.changes.change import Action
 from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion
-from kafka_groups.changes.offset_deletion import plan_offset_deletion
 from kafka_groups.changes.plan_rows import PlanRows
 from kafka_groups.changes.reset import ResetRequest, plan_reset
 from kafka_groups.changes.specifications.file_rows import from_rows
@@ -21,35 +19,27 @@ from kafka_groups.changes.specifications.own_commits import ShiftBy, ToCurrent
 from kafka_groups.changes.specifications.specification import Specification
 from kafka_groups.groups.notes import NoteKind
 from kafka_groups.groups.selection import Selectors
-from tests.changes.executions import MemoryJournal, execute_groups, id_of, statuses
-from tests.changes.recorded_runs import change, take_back, undo
-from tests.fakes.scripted_cluster import Group, ScriptedCluster
+from tests.changes.executions import MemoryJournal, execute_groups, statuses
+from tests.changes.share_groups import (
+    MEMBER,
+    STARTS,
+    delete_offsets,
+    execute,
+    reasons,
+    reset,
+    rows,
+    share_cluster,
+    start,
+)
+from tests.fakes.scripted_cluster import ScriptedCluster
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
 
-TOPICS = {"t": {0: 1, 1: 2, 2: 1}, "u": {0: 1}}
-STARTS = {("t", 0): 5, ("t", 1): 60, ("u", 0): 7}
-MEMBER: dict[str, Any] = {
-    "member_id": "m",
-    "client_id": "c",
-    "client_host": "/10.0.0.1",
-    "subscribed_topic_names": ["t"],
-}
-
-
-def share(coordinator: int = 1, **fields: Any) -> Group:
-    """Return a share group without members."""
-    values = {"state": "Empty", "commits": dict(STARTS), **fields}
-    return Group(coordinator=coordinator, type="Share", protocol_type="share", **values)
-
 
 @pytest.fixture
 def cluster() -> Iterator[ScriptedCluster]:
-    """Share groups `s` and `s2` on two brokers, and the consumer group `c`; logs reach from 10 to 100."""
-    groups = {"s": share(), "s2": share(2), "c": Group(state="Empty", commits={("t", 0): 42})}
-    starts = {(topic, at): 10 for topic, partitions in TOPICS.items() for at in partitions}
-    with ScriptedCluster(brokers=2, groups=groups, topics=TOPICS, starts=starts) as cluster:
+    with share_cluster() as cluster:
         yield cluster
 
 
@@ -57,42 +47,6 @@ def cluster() -> Iterator[ScriptedCluster]:
 def admin(cluster: ScriptedCluster) -> Iterator[GroupAdmin]:
     with cluster.admin() as admin:
         yield admin
-
-
-def reset(admin: GroupAdmin, specification: Specification, *groups: str, **request: Any) -> PlannedGroups:
-    """Plan a reset of `s`, or of these groups."""
-    return plan_reset(admin, Selectors(named=groups or ("s",)), ResetRequest(specification, **request))
-
-
-def delete_offsets(admin: GroupAdmin, topic: str, *partitions: int, file: PlanRows | None = None) -> PlannedGroups:
-    """Plan the deletion of start offsets of `s`."""
-    request = DeletionRequest(topics={topic: partitions}) if file is None else DeletionRequest(file=file)
-    return plan_offset_deletion(admin, Selectors(named=("s",)), request)
-
-
-def execute(admin: GroupAdmin, planned: PlannedGroups, **options: Any) -> list[str]:
-    """Execute a plan, and return the statuses of its rows."""
-    return statuses(execute_groups(admin, planned, MemoryJournal().begin, **options))
-
-
-def rows(planned: PlannedGroups) -> list[tuple[str, int | None, int | None, str]]:
-    """Return partition, start offsets before and after, and note of each row."""
-    return [
-        (f"{row.change.topic}-{row.change.partition}", row.change.committed_offset, row.change.new_offset, row.note)
-        for of_group in planned.rows.values()
-        for row in of_group
-    ]
-
-
-def reasons(planned: PlannedGroups) -> list[str]:
-    """Return the messages of the failures and refusals."""
-    return [failure.message for failure in planned.all_failures()]
-
-
-def start(partition: int, before: int | None, after: int | None) -> Change:
-    """Return a change of a start offset of `s` on a partition of `t`."""
-    action = Action.SHARE_OFFSET
-    return Change(action, "s", "t", partition, before, new_offset=after, topic_id=id_of("t"), group_type="Share")
 
 
 def test_a_reset_alters_the_start_offsets_of_all_topics(cluster: ScriptedCluster, admin: GroupAdmin) -> None:
@@ -231,69 +185,6 @@ def test_a_partition_that_is_read_since_the_plan_protects_its_topic(
     cluster.groups["s"].commits = {**STARTS, ("u", 1): 8}
     assert execute(admin, planned) == ["refused"]
     assert cluster.requests()["DeleteShareGroupOffsets"] == 0
-
-
-@pytest.mark.parametrize("is_killed", [False, True])
-def test_undo_restores_start_offsets_and_says_what_is_lost(
-    cluster: ScriptedCluster, admin: GroupAdmin, tmp_path: Path, *, is_killed: bool
-) -> None:
-    run_id = change(admin, tmp_path, start(0, 5, 20), start(2, None, 30), is_killed=is_killed)
-    assert cluster.groups["s"].commits == {**STARTS, ("t", 0): 20, ("t", 2): 30}
-    cluster.starts = {}
-    planned = undo(admin, tmp_path, run_id)
-    assert rows(planned) == [
-        ("t-0", 20, 5, ""),
-        ("t-2", 30, None, "removes the start offset: there was none before"),
-    ]
-    assert [note.kind for note in planned.notes] == [NoteKind.UNDO]
-    assert "acknowledged records beyond the start offset are delivered again" in planned.notes[0].text
-    assert take_back(admin, tmp_path, run_id) == ["done", "done"]
-    assert cluster.groups["s"].commits == {**STARTS, ("t", 2): -1}
-    assert cluster.requests()["DeleteShareGroupOffsets"] == 0
-
-
-def test_undo_clamps_a_start_offset_that_is_below_the_log_now(admin: GroupAdmin, tmp_path: Path) -> None:
-    run_id = change(admin, tmp_path, start(0, 5, 20))
-    assert rows(undo(admin, tmp_path, run_id)) == [("t-0", 20, 10, "clamped from 5 to the log start offset")]
-    assert take_back(admin, tmp_path, run_id) == ["done"]
-    assert undo(admin, tmp_path, run_id).rows == {}
-
-
-def test_undo_recreates_a_deleted_share_group_with_its_start_offsets(
-    cluster: ScriptedCluster, admin: GroupAdmin, tmp_path: Path
-) -> None:
-    planned = plan_group_deletion(admin, Selectors(named=("s",)), DeletionRequest())
-    run_id = change(admin, tmp_path, *planned.changes())
-    assert "s" not in cluster.groups
-    cluster.starts = {}
-    assert take_back(admin, tmp_path, run_id) == ["done"] * 3
-    assert (cluster.groups["s"].type, cluster.groups["s"].commits) == ("Share", STARTS)
-
-
-def test_undo_of_a_deletion_restores_all_start_offsets_of_the_topic(
-    cluster: ScriptedCluster, admin: GroupAdmin, tmp_path: Path
-) -> None:
-    cluster.starts = {}
-    run_id = change(admin, tmp_path, *delete_offsets(admin, "t").changes())
-    assert take_back(admin, tmp_path, run_id) == ["done", "done"]
-    assert cluster.groups["s"].commits == STARTS
-
-
-def test_undo_refuses_a_group_that_has_commits_now(cluster: ScriptedCluster, admin: GroupAdmin, tmp_path: Path) -> None:
-    run_id = change(admin, tmp_path, *delete_offsets(admin, "u").changes())
-    cluster.groups["s"] = Group(state="Empty")
-    planned = undo(admin, tmp_path, run_id)
-    assert planned.changes() == []
-    assert reasons(planned) == ["the change is one of a start offset, and the group has commits: its type is Classic"]
-
-
-def test_undo_refuses_a_start_offset_whose_log_is_unknown(
-    cluster: ScriptedCluster, admin: GroupAdmin, tmp_path: Path
-) -> None:
-    run_id = change(admin, tmp_path, start(0, 5, 20))
-    cluster.topics["t"] = {0: -1, 1: 2, 2: 1}
-    planned = undo(admin, tmp_path, run_id)
-    assert reasons(planned) == ["its log offsets are unknown, so the start offset may be outside of the log"]
 
 
 def test_a_plan_of_start_offsets_creates_an_absent_share_group(cluster: ScriptedCluster, admin: GroupAdmin) -> None:

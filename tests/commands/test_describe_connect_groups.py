@@ -132,6 +132,30 @@ def test_an_unreadable_worker_hides_no_other(cluster: ScriptedCluster) -> None:
     assert rows == ["workers,,,,,,", "workers,http://w-1/,no,3,,files:0,0"]
 
 
+UNREADABLE = "Group 'workers': what worker w-3 runs is unknown: its metadata or its assignment cannot be read."
+
+
+@pytest.mark.parametrize(
+    "part", [{"member_metadata": b"{}"}, {"member_assignment": b"\x7f"}, {"member_assignment": b""}]
+)
+@pytest.mark.parametrize("output_format", ["table", "csv", "ndjson", "json", "kafka"])
+def test_an_unreadable_worker_has_a_note(cluster: ScriptedCluster, output_format: str, part: dict[str, bytes]) -> None:
+    cluster.groups["workers"].members = [connect_member("w-3", [], **part), connect_member("w-1", [("files", (0,))])]
+    outcome = run_on(cluster, "describe", "workers", "--format", output_format)
+    assert (outcome.exit_code, outcome.stderr) == (0, f"{UNREADABLE}\n")
+    if output_format == "json":
+        note = {"kind": "unreadable_worker", "group": "workers", "text": UNREADABLE}
+        assert json.loads(outcome.stdout)["notes"] == [note]
+
+
+def test_one_note_names_the_unreadable_workers_of_a_group(cluster: ScriptedCluster) -> None:
+    cluster.groups["workers"].members = [connect_member(f"w-{number}", [], member_metadata=b"{}") for number in (1, 2)]
+    assert run_on(cluster, "describe", "workers").stderr == (
+        "Group 'workers': what 2 workers (w-1, w-2) run is unknown: "
+        "their metadata or their assignments cannot be read.\n"
+    )
+
+
 def test_an_empty_connect_group_has_a_note(cluster: ScriptedCluster) -> None:
     cluster.groups["workers"].state, cluster.groups["workers"].members = "Empty", ()
     outcome = run_on(cluster, "describe", "workers")

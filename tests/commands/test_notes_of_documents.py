@@ -62,6 +62,12 @@ def assign_unknown_topic(cluster: FakeCluster, _: Path) -> tuple[str, ...]:
     return ()
 
 
+def add_unreadable_worker(cluster: FakeCluster, _: Path) -> tuple[str, ...]:
+    """Add a Connect group whose worker is unreadable."""
+    cluster.add("workers", state="Stable", protocol_type="connect", members=[member("w")])
+    return ()
+
+
 def use_old_brokers(cluster: FakeCluster, _: Path) -> tuple[str, ...]:
     """Let the brokers know no open transactions."""
     cluster.is_stable = False
@@ -151,6 +157,7 @@ CASES: Mapping[NoteKind, Case] = {
     NoteKind.NAME_OF_STATE: Case("describe --state stable", "stable"),
     NoteKind.UNKNOWN_TOPIC_ID: Case("describe ids", prepare=assign_unknown_topic),
     NoteKind.UNREADABLE_ASSIGNMENT: Case("lag unreadable", "unreadable"),
+    NoteKind.UNREADABLE_WORKER: Case("describe workers", "workers", prepare=add_unreadable_worker),
     NoteKind.SHARED_PARTITIONS: Case("describe twins", "twins"),
     NoteKind.NO_GROUP_OF_TOPIC: Case("list --topic t:1 a"),
     NoteKind.NO_ORPHANS: Case("orphans a"),

@@ -117,5 +117,5 @@ def test_commands_that_change_groups_share_the_options_of_a_change(command: str)
 )
 def test_help_names_the_environment_variables_of_the_connection(command: str) -> None:
     text = " ".join(run(command, "--help").stdout.split())
-    names = ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE", "TIMEOUT")
+    names = ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE", "SASL_PASSWORD", "TIMEOUT")
     assert [name for name in names if f"[env: KAFKA_GROUPS_{name}" not in text] == []

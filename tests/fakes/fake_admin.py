@@ -57,7 +57,7 @@ class Outcome(NamedTuple):
 
 def run(*arguments: str, bootstrap: str | None = "b1:9092", **environment: str | None) -> Outcome:
     """Run `kafka-groups` with these arguments, against `bootstrap` unless it is None."""
-    unset = {f"KAFKA_GROUPS_{name}": None for name in ("CONFIG", "PROFILE", "TIMEOUT")}
+    unset = {f"KAFKA_GROUPS_{name}": None for name in ("CONFIG", "PROFILE", "SASL_PASSWORD", "TIMEOUT")}
     variables = {**unset, "KAFKA_GROUPS_BOOTSTRAP_SERVER": bootstrap, **environment}
     result = CliRunner().invoke(cli, list(arguments), env=variables, prog_name="kafka-groups")
     return Outcome(result.exit_code, result.stdout, result.stderr)

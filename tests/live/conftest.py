@@ -18,6 +18,7 @@ from kafka_groups.files import lock
 from kafka_groups.sandbox.versions import parse_version
 from tests.live.groups.kafka_tools import disable_features, run_tool
 from tests.live.groups.real_kinds import RealGroups, start_real_groups
+from tests.live.secure_broker import SecureBroker, secure_broker
 from tests.live.secured_broker import SecuredBroker, run_secured_broker
 
 _START_TIMEOUT_S = 240
@@ -108,6 +109,14 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]
 
 
 @pytest.fixture(scope="session")
+def secure(run_directory: Path) -> SecureBroker:
+    """Return one broker with the listeners, the users and the rights of `sandbox up --secure`."""
+    return secure_broker(
+        _up_once(run_directory, "secure", brokers=1, kafka_version=sandbox.DEFAULT_VERSION, secure=True)
+    )
+
+
+@pytest.fixture(scope="session")
 def kafka_tool(run_directory: Path) -> KafkaTool:
     """Return a function that runs Kafka's own tool."""
 
@@ -120,12 +129,20 @@ def kafka_tool(run_directory: Path) -> KafkaTool:
 
 
 def _start_once(directory: Path, name: str, *, kafka_version: str, brokers: int = 1) -> Cluster:
-    """Return a cluster of the run; the first worker that needs it starts it.
+    """Return a cluster of the run; the first worker that needs it starts it."""
+    started = _up_once(directory, name, brokers=brokers, kafka_version=kafka_version)
+    return Cluster(name=name, home=directory, bootstrap=started.bootstrap, version=started.kafka_version)
+
+
+def _up_once(
+    directory: Path, name: str, *, kafka_version: str, brokers: int = 1, secure: bool = False
+) -> sandbox.Sandbox:
+    """Return a sandbox of the run; the first worker that needs it starts it.
 
     It is stopped at the end of the run: see tests/runs.py.
     """
     with lock(directory / f"{name}.starting", timeout_s=_START_TIMEOUT_S):
-        started = sandbox.up(
+        return sandbox.up(
             sandbox.SandboxSpec(
                 name=name,
                 brokers=brokers,
@@ -134,7 +151,7 @@ def _start_once(directory: Path, name: str, *, kafka_version: str, brokers: int 
                 heap_mb=512,
                 seed=False,
                 profile=False,
+                secure=secure,
                 home=directory,
             )
         )
-    return Cluster(name=name, home=directory, bootstrap=started.bootstrap, version=started.kafka_version)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 from confluent_kafka.admin import (
     AclBinding,
@@ -52,13 +53,14 @@ class SecuredBroker:
     """The addresses of a broker's listeners. The user `operator` may do everything.
 
     `bootstrap` is PLAINTEXT, for anonymous clients. `sasl_ssl_listener` uses TLS with `certificate`; both are None
-    where openssl is not installed.
+    where openssl is not installed. `folder` is for config files with passwords.
     """
 
     bootstrap: str
     sasl_listener: str
     sasl_ssl_listener: str | None
     certificate: Path | None
+    folder: Path
 
     def client(self, user: str, password: str | None = None, mechanism: str = "PLAIN") -> dict[str, str]:
         """Return librdkafka's properties for a user."""
@@ -71,9 +73,19 @@ class SecuredBroker:
         }
 
     def flags(self, user: str, password: str | None = None, mechanism: str = "PLAIN") -> list[str]:
-        """Return the properties of `client` as options of the command line."""
+        """Return the properties of `client` as options of the command line; the password is in a config file."""
         client = self.client(user, password, mechanism)
-        return ["-b", client.pop("bootstrap.servers"), *(f"-X{name}={value}" for name, value in client.items())]
+        secret = f"sasl.password={client.pop('sasl.password')}"
+        address = client.pop("bootstrap.servers")
+        properties = [f"-X{name}={value}" for name, value in client.items()]
+        return ["-b", address, "--config", str(self.write_config(secret)), *properties]
+
+    def write_config(self, *lines: str) -> Path:
+        """Write a config file that only this user can read, and return its path."""
+        config = self.folder / f"client-{uuid4().hex}.properties"
+        config.touch(0o600)
+        config.write_text("".join(f"{line}\n" for line in lines))
+        return config
 
     def allow(self, user: str, operation: AclOperation, name: str, *, kind: ResourceType = ResourceType.TOPIC) -> None:
         """Allow a user one operation on a topic or a group, and deny all operations on it to users but the operator."""
@@ -163,6 +175,7 @@ def run_secured_broker(home: Path) -> Iterator[SecuredBroker]:
             sasl_listener=sasl,
             sasl_ssl_listener=sasl_ssl if certificate else None,
             certificate=certificate,
+            folder=home,
         )
         broker.create_scram_users()
         yield broker

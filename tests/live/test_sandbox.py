@@ -8,7 +8,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,36 +16,9 @@ from typing import Any
 import pytest
 
 from kafka_groups.sandbox.ports import free_ports
+from tests.live.shell import KAFKA_GROUPS, Shell
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
-_KAFKA_GROUPS = [sys.executable, "-m", "kafka_groups"]
-
-
-class Shell:
-    """A runner of `kafka-groups sandbox` with a directory and a profiles file of its own."""
-
-    def __init__(self, directory: Path) -> None:
-        self.home = directory / "sandboxes"
-        self.config = directory / "config"
-        self.profiles = self.config / "kafka-groups" / "profiles.toml"
-        self.environment = {**os.environ, "XDG_CONFIG_HOME": str(self.config)}
-
-    def command(self, action: str, *options: str) -> list[str]:
-        return [*_KAFKA_GROUPS, "sandbox", action, "--dir", str(self.home), *options]
-
-    def run(self, action: str, *options: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.command(action, *options),
-            capture_output=True,
-            check=False,
-            text=True,
-            timeout=120,
-            env=self.environment,
-        )
-
-    def status(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.run("status", "--format", "json").stdout)
-        return found
 
 
 @pytest.fixture
@@ -119,7 +91,7 @@ def test_the_demo_leaves_a_sandbox_with_groups_in_every_state_that_a_second_up_d
 
     second = shell.run("up", "--port", "0")
     states = subprocess.run(
-        [*_KAFKA_GROUPS, "list", "--state", "-b", bootstrap, "--format", "json"],
+        [*KAFKA_GROUPS, "list", "--state", "-b", bootstrap, "--format", "json"],
         capture_output=True,
         check=True,
         text=True,

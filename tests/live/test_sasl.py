@@ -61,7 +61,8 @@ def test_a_delegation_token_authenticates_as_its_owner(secured: SecuredBroker, g
     token_id, hmac = secured.create_token("operator", tmp_path)
     module = "org.apache.kafka.common.security.scram.ScramLoginModule"
     flags = ["-b", secured.sasl_listener, "-Xsecurity.protocol=SASL_PLAINTEXT", "-Xsasl.mechanism=SCRAM-SHA-256"]
-    flags.append(f'-Xsasl.jaas.config={module} required username="{token_id}" password="{hmac}" tokenauth="true";')
+    jaas = f'{module} required username="{token_id}" password="{hmac}" tokenauth="true";'
+    flags += ["--config", str(secured.write_config(f"sasl.jaas.config={jaas}"))]
     deadline = time.monotonic() + _TOKEN_TIMEOUT_S
     while run("list", *flags, bootstrap=None).exit_code and time.monotonic() < deadline:
         time.sleep(0.2)

@@ -75,19 +75,19 @@ class DelayedLog(DeltaLog):
     def commit(
         self,
         *,
-        add: Sequence[NewFile] = (),
-        remove: Sequence[DataFile] = (),
+        files_to_add: Sequence[NewFile] = (),
+        files_to_remove: Sequence[DataFile] = (),
         transactions: Mapping[str, int] = MappingProxyType({}),
-        expected: Mapping[str, int | None] = MappingProxyType({}),
-        same_rows: bool = False,
+        expected_versions: Mapping[str, int | None] = MappingProxyType({}),
+        keeps_rows: bool = False,
     ) -> None:
         """Hold the commit, or raise StorageError if the Delta log would refuse it."""
-        self._check_unchanged(remove, expected)
-        options = {"transactions": transactions, "expected": expected, "same_rows": same_rows}
-        self._commits.held.append({"add": add, "remove": remove, **options})
-        removed_paths = {file.path for file in remove}
+        self._check_unchanged(files_to_remove, expected_versions)
+        options = {"transactions": transactions, "expected_versions": expected_versions, "keeps_rows": keeps_rows}
+        self._commits.held.append({"files_to_add": files_to_add, "files_to_remove": files_to_remove, **options})
+        removed_paths = {file.path for file in files_to_remove}
         self._commits.files = [file for file in self._commits.files if file.path not in removed_paths]
-        self._commits.files.extend(add)
+        self._commits.files.extend(files_to_add)
         self._commits.versions.update(transactions)
 
 

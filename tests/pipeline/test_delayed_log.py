@@ -28,7 +28,7 @@ def change(storage: Storage, source: random.Random, number: int) -> str | None:
     expected = {"app": version} if source.random() < 0.5 else {}
     try:
         if source.random() < 0.5:
-            storage.append(files, {"app": number}, expected={OFFSET_COMMITS.name: expected})
+            storage.append(files, {"app": number}, expected_versions={OFFSET_COMMITS.name: expected})
         else:
             storage.replace(OFFSET_COMMITS, [_DATES[day]], files, {"app": number}, expected)
     except StorageError as error:

@@ -9,6 +9,8 @@ from kafka_groups.sandbox.directory import SandboxDirectory, sandbox_directory
 from kafka_groups.sandbox.processes import ProcessId
 from kafka_groups.sandbox.state_file import Node, SandboxState, write_state
 
+_SECURE_PORTS = {"SASL_PLAINTEXT": 20002, "SSL": 20003, "SASL_SSL": 20004}
+
 
 def specification(
     home: Path, *, port: int = 0, brokers: int = 1, heap_mb: int = 512, profile: bool = False
@@ -29,6 +31,7 @@ def present_sandbox(
     profile: bool = False,
     complete: bool = False,
     data: bool = True,
+    secure: bool = False,
     processes: dict[str, ProcessId] | None = None,
 ) -> SandboxDirectory:
     """Create a sandbox of one broker, with `processes` in its state."""
@@ -41,7 +44,7 @@ def present_sandbox(
         cluster_id="c",
         java="java",
         jvm=(),
-        nodes=(Node(id=1, port=9092, controller_port=20001),),
+        nodes=(Node(id=1, port=9092, controller_port=20001, secure_ports=_SECURE_PORTS if secure else {}),),
         zookeeper_port=None,
         processes=processes or {},
         profile=profile,

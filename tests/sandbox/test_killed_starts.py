@@ -15,7 +15,7 @@ from kafka_groups.commands.sandbox import sandbox as command_line
 from kafka_groups.errors import SandboxError
 from kafka_groups.sandbox import down, lifecycle, start_broker, status, up
 from kafka_groups.sandbox.processes import ProcessId, is_running, start, stop, wait_until
-from kafka_groups.sandbox.profile import write_profile
+from kafka_groups.sandbox.profile import plain_profile, write_profiles
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -110,7 +110,7 @@ def test_a_sandbox_of_another_machine_on_the_same_file_system_is_not_deleted(
 
 def test_down_can_be_repeated_after_an_invalid_profiles_file_was_corrected(tmp_path: Path, profiles: Path) -> None:
     directory = present_sandbox(tmp_path / "home", profile=True)
-    write_profile(directory, "127.0.0.1:9092")
+    write_profiles(directory, [plain_profile(directory, "127.0.0.1:9092")])
     written = profiles.read_text()
     profiles.write_text(f"{written}x = = 1\n")
 

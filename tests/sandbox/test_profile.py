@@ -12,7 +12,7 @@ import pytest
 
 from kafka_groups.errors import SandboxError
 from kafka_groups.sandbox.directory import SandboxDirectory, sandbox_directory
-from kafka_groups.sandbox.profile import remove_profile, require_available_name, write_profile
+from kafka_groups.sandbox.profile import plain_profile, remove_profiles, require_available_names, write_profiles
 from kafka_groups.settings import resolve_settings
 from tests.special_files import make_device
 
@@ -31,6 +31,18 @@ def profiles(tmp_path: Path) -> Path:
 @pytest.fixture
 def sandbox(tmp_path: Path) -> SandboxDirectory:
     return sandbox_directory("sandbox", home=tmp_path / "home")
+
+
+def write_profile(directory: SandboxDirectory, bootstrap: str, *, path: Path) -> None:
+    write_profiles(directory, [plain_profile(directory, bootstrap)], path=path)
+
+
+def remove_profile(directory: SandboxDirectory, bootstrap: str, *, path: Path) -> None:
+    remove_profiles(directory, [plain_profile(directory, bootstrap)], path=path)
+
+
+def require_available_name(directory: SandboxDirectory, *, path: Path) -> None:
+    require_available_names(directory, [plain_profile(directory, "")], path=path)
 
 
 def _other_home(tmp_path: Path) -> SandboxDirectory:
@@ -73,6 +85,7 @@ def test_a_second_start_replaces_the_profile(sandbox: SandboxDirectory, profiles
         ("127.0.0.1:9092", "elsewhere:9092"),
         ("PLAINTEXT", "SSL"),
         ("# written", "# mine, written"),
+        (' down`: "', ' down`: "\\q'),
         ('"PLAINTEXT"\n', '"PLAINTEXT"\ntimeout = "5s"\n'),
         ('"PLAINTEXT"\n', '"PLAINTEXT"\n\n[sandbox.ssl]\n"ca.location" = "ca.pem"\n'),
     ],

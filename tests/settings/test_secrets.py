@@ -105,9 +105,11 @@ def test_no_repr_of_tls_settings_shows_pem_text(source: str, tmp_path: Path) -> 
 
 def test_every_own_class_of_the_settings_hides_its_secrets() -> None:
     """A field that may hold a secret has a name of this list, or its class has a repr of its own."""
-    secret = re.compile(r"password|pem$|options|value|text|properties")
+    secret = re.compile(
+        r"password|passphrase|secret|pem$|options|value|text|properties|headers|body|url$|words|authorization"
+    )
     shown = []
-    for module in pkgutil.iter_modules(kafka_groups.settings.__path__, "kafka_groups.settings."):
+    for module in pkgutil.walk_packages(kafka_groups.settings.__path__, "kafka_groups.settings."):
         for each in vars(importlib.import_module(module.name)).values():
             if not isinstance(each, type) or not each.__module__.startswith("kafka_groups.settings."):
                 continue

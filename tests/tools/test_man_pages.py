@@ -101,7 +101,7 @@ def test_examples_are_lines_of_their_own(shown: Callable[[str], str]) -> None:
 
 def test_environment_variables_are_those_of_the_help(shown: Callable[[str], str]) -> None:
     section = shown("kafka-groups-list").partition("ENVIRONMENT")[2].partition("FILES")[0]
-    names = ["BOOTSTRAP_SERVER", "CONFIG", "PROFILE", "TIMEOUT"]
+    names = ["BOOTSTRAP_SERVER", "CONFIG", "SASL_PASSWORD", "PROFILE", "TIMEOUT"]
     assert re.findall(r"^ +(\w+)$", section, re.MULTILINE) == [f"KAFKA_GROUPS_{name}" for name in names] + ["NO_COLOR"]
 
 

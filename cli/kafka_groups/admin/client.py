@@ -154,7 +154,7 @@ class GroupAdmin(ChangeClient):
         types = self._known.types
         coordinators = self._known.coordinators
         lister = OffsetLister(fetch, requested, requested, types=types, coordinators=coordinators)
-        self._run("fetching offsets", lister.drivers(), deadline, follow_up=lambda: lister.follow_up({}))
+        self._run("fetching offsets", lister.drivers(), deadline, follow_up=lambda: lister.follow_up(None))
         results = lister.results(types)
         store_locations(self._known.coordinators, lister.locations(), results.failed)
         return results

@@ -17,7 +17,7 @@ from kafka_groups.admin.network.connection_pool import ANY_BROKER
 from kafka_groups.errors import MissingFromResponseError, UnsupportedVersionError
 from kafka_groups.kinds import SIMPLE, Kind, common_types
 from kafka_groups.model import Assignment, Broker, Failure, GroupDescription, Results
-from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
+from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION
 from kafka_groups.protocol.topic_ids import format_topic_id
 
 
@@ -187,7 +187,7 @@ class GroupDescriber:
         retries = [driver.failed[group] for driver in self._second if group in driver.failed]
         unfinished = [failure for failure in retries if not _lacks_group(failure)]
         first = [driver.failed[group] for driver in self._first.values() if group in driver.failed]
-        return reduce(_more_informative, unfinished or first)
+        return _with_switched_off(reduce(_more_informative, unfinished or first), retries)
 
     def _driver(self, group_type: str, groups: Iterable[str]) -> ApiDriver[str, GroupDescription]:
         handler = self._handlers[group_type]()
@@ -208,6 +208,17 @@ def _more_informative(newer: Failure, older: Failure) -> Failure:
     if newer.name == UnsupportedVersionError.name:
         return older
     return older if newer.code == GROUP_ID_NOT_FOUND != older.code else newer
+
+
+def _with_switched_off(failure: Failure, retries: Iterable[Failure]) -> Failure:
+    """Return the failure of an absent group with the kinds that the cluster has not enabled: it may have one of them.
+
+    A broker returns UNSUPPORTED_VERSION for such a kind. A broker that lacks the API itself returns nothing.
+    """
+    switched_off = [retry.message for retry in retries if retry.code == UNSUPPORTED_VERSION]
+    if failure.code != GROUP_ID_NOT_FOUND or not switched_off:
+        return failure
+    return failure._replace(message="; ".join((failure.message.rstrip("."), *switched_off)))
 
 
 def _unnamed_topics(group: GroupDescription) -> set[UUID]:

@@ -19,6 +19,7 @@ from kafka_groups.admin.network.tls_reasons import explain_librdkafka
 from kafka_groups.errors import AuthenticationFailedError, SettingsError, TokenFailedError
 from kafka_groups.settings.librdkafka import ClientProperties
 from kafka_groups.settings.limits import Limit
+from kafka_groups.settings.masks import MASK, hide_secrets
 from kafka_groups.settings.pairs import Setting
 from kafka_groups.settings.properties import TOKEN_KEYS, may_be_secret, suggest_property
 from kafka_groups.settings.sasl import OAUTHBEARER, token_credentials
@@ -50,9 +51,6 @@ _RETRY_S: Final = 10.0
 # How long a token is used if nobody knows when it expires.
 _UNKNOWN_LIFETIME_S: Final = 60.0
 
-_MASK: Final = "(hidden)"
-# A shorter secret is part of many words, so it is masked only where it is a word.
-_PART_OF_WORDS: Final = 4
 # The end of a text on connections.
 _TIME_IN_STATE: Final = re.compile(r" \(after \d+ms in state [^)]*\)")
 _INVALID_VALUE: Final = re.compile(r'(?<=^Invalid value ").*(?=" for configuration property )', re.DOTALL)
@@ -94,17 +92,7 @@ def describe_error(error: KafkaError, properties: ClientProperties) -> str:
 
 def mask_secrets(text: str, properties: ClientProperties) -> str:
     """Return the text without the value of any property that may be secret."""
-    secrets = {value for key, value in properties.items() if value and may_be_secret(key)}
-    if not secrets:
-        return text
-    # The longest one first: it may contain another one.
-    pattern = "|".join(map(_pattern_of, sorted(secrets, key=len, reverse=True)))
-    return re.sub(pattern, _MASK, text)
-
-
-def _pattern_of(secret: str) -> str:
-    pattern = re.escape(secret)
-    return pattern if len(secret) >= _PART_OF_WORDS else rf"(?<!\w){pattern}(?!\w)"
+    return hide_secrets(text, (value for key, value in properties.items() if may_be_secret(key)))
 
 
 def _open(
@@ -168,4 +156,4 @@ def _describe_refusal(reason: str, properties: ClientProperties) -> str:
     """Return why librdkafka refuses properties, without secrets, also without one that is in the wrong property."""
     unknown = _UNKNOWN_PROPERTY.search(reason)
     hint = suggest_property(unknown[1]) if unknown else ""
-    return _INVALID_VALUE.sub(_MASK, mask_secrets(reason, properties)) + hint
+    return _INVALID_VALUE.sub(MASK, mask_secrets(reason, properties)) + hint

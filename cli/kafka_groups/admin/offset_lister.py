@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kafka_groups.admin.driver import ApiDriver
 from kafka_groups.admin.handlers.list_consumer_group_offsets import ListConsumerGroupOffsetsHandler
 from kafka_groups.admin.lookup import CoordinatorStrategy
 from kafka_groups.errors import UnsupportedVersionError
 from kafka_groups.kinds import has_start_offsets
-from kafka_groups.model import Failure, GroupOffsets, Results, TopicPartition
+from kafka_groups.model import (
+    CommitTuple,
+    Failure,
+    GroupOffsets,
+    PartitionCommit,
+    Results,
+    TopicCommits,
+    TopicPartition,
+)
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 
 
@@ -18,8 +26,8 @@ class OffsetLister:
 
     `partitions_by_group` maps each group to its partitions, or to None for all. A group whose type is not known is
     requested by OffsetFetch. Neither API returns an error for a group of the other's kinds, but no offsets. So a group
-    without any is requested by the other API, too, if its type is not known, or is another one now. `types` are the
-    types known from earlier calls, `coordinators` maps groups to broker ids.
+    without any is requested by the other API, too, if its type is not known, or is or may be another one now. `types`
+    are the types known from earlier calls, `coordinators` maps groups to broker ids.
     """
 
     def __init__(
@@ -43,6 +51,8 @@ class OffsetLister:
         self._of_unknown_type = dict.fromkeys(group for group in others if types.get(group) is None and group)
         self._known_as_share = dict.fromkeys(share_groups)
         self._known_as_other = dict.fromkeys(group for group in others if group not in self._of_unknown_type)
+        # Groups that were listed as another kind and have no commits.
+        self._maybe_recreated: set[str] = set()
         # The number of results that `follow_up` has seen.
         self._seen = 0
 
@@ -50,17 +60,23 @@ class OffsetLister:
         """Return the drivers to run first."""
         return [*self._fetch, *self._share]
 
-    def follow_up(self, described_types: Mapping[str, str | None]) -> Sequence[ApiDriver[str, GroupOffsets]]:
+    def follow_up(self, described_types: Mapping[str, str | None] | None) -> Sequence[ApiDriver[str, GroupOffsets]]:
         """Return the drivers for groups that have another kind of offsets than was requested.
 
-        `described_types` are the types of the groups that were described meanwhile.
+        `described_types` are the types of the groups that were described meanwhile. It is None if the call describes
+        none: then only a second request shows whether a group without commits is a share group since it was listed.
         """
-        number = len(described_types) + sum(len(each.failed) + len(each.completed) for each in self.drivers())
+        described = described_types or {}
+        number = len(described) + sum(len(each.failed) + len(each.completed) for each in self.drivers())
         if self._seen == number:
             return ()
         self._seen = number
         no_commits = [group for group in self._of_unknown_type if self._lacks_commits(group)]
-        no_commits += [group for group in self._known_as_other if has_start_offsets(described_types.get(group))]
+        no_commits += [group for group in self._known_as_other if has_start_offsets(described.get(group))]
+        if described_types is None:
+            without = [group for group in self._known_as_other if self._lacks_commits(group)]
+            self._maybe_recreated.update(without)
+            no_commits += without
         no_starts = [group for group in self._known_as_share if self._lacks_start_offsets(group)]
         for group in (*no_commits, *no_starts):
             for requested in (self._of_unknown_type, self._known_as_share, self._known_as_other):
@@ -76,10 +92,13 @@ class OffsetLister:
         return added
 
     def _lacks_commits(self, group: str) -> bool:
-        """Return whether a response has shown that the group has no commits."""
+        """Return whether a response has shown no commits of the group.
+
+        OffsetFetch refuses the topics that the user may not describe for a share group, too.
+        """
         (fetch, *_) = self._fetch
         if group in fetch.completed:
-            return not _has_any(fetch.completed[group])
+            return not fetch.completed[group].has_commits()
         failure = fetch.failed.get(group)
         return failure is not None and failure.code == GROUP_ID_NOT_FOUND
 
@@ -98,8 +117,8 @@ class OffsetLister:
     def results(self, types: Mapping[str, str | None]) -> Results[str, GroupOffsets]:
         """Return each group's offsets, or its failure; `types` are the types that are known now.
 
-        A group of unknown type is a share group here if it has start offsets. If they cannot be read, nobody knows
-        whether it has.
+        A group of unknown type, or one that may have been recreated, is a share group here if it has start offsets. If
+        they cannot be read, nobody knows whether it has.
         """
         succeeded: dict[str, GroupOffsets] = {}
         failed: dict[str, Failure] = {}
@@ -109,15 +128,16 @@ class OffsetLister:
             failed.update(fetched.failed)
         for driver in self._share:
             for group, offsets in driver.completed.items():
-                has_commits = group in succeeded and _has_any(succeeded[group])
+                fetched_offsets = succeeded.get(group)
+                has_commits = fetched_offsets is not None and fetched_offsets.has_commits()
                 is_share = has_start_offsets(types.get(group)) and not has_commits
                 is_unread = group not in succeeded and group not in failed
                 if is_share or is_unread or self._has_start_offsets(group, offsets):
-                    succeeded[group] = offsets
+                    succeeded[group] = _with_refused(offsets, fetched_offsets)
                     failed.pop(group, None)
             for group, failure in driver.failed.items():
-                group_type = types.get(group)
-                if has_start_offsets(group_type) or (group_type is None and not _lacks_share_groups(failure)):
+                is_unknown = types.get(group) is None or group in self._maybe_recreated
+                if has_start_offsets(types.get(group)) or (is_unknown and not _lacks_share_groups(failure)):
                     succeeded.pop(group, None)
                     failed[group] = failure
         return Results(succeeded=succeeded, failed=failed)
@@ -138,9 +158,19 @@ class OffsetLister:
         return ApiDriver(groups, handler=handler, lookup=CoordinatorStrategy(), known=self._coordinators)
 
 
-def _has_any(offsets: GroupOffsets) -> bool:
-    """Return whether the group has an offset, or a partition whose offset the broker refused."""
-    return offsets.has_commits() or bool(offsets.failed)
+def _with_refused(starts: GroupOffsets, fetched: GroupOffsets | None) -> GroupOffsets:
+    """Return start offsets with the partitions that OffsetFetch refused: a share group's response only lacks them."""
+    if fetched is None or not fetched.failed:
+        return starts
+    refused = {key: why for key, why in fetched.failed.items() if starts.get(key) is None}
+    known = [(topic, CommitTuple(_without(rows, topic, refused))) for topic, rows in starts.topics]
+    return GroupOffsets(
+        [(topic, rows) for topic, rows in known if len(rows)], {**refused, **starts.failed}, lags=starts.lags
+    )
+
+
+def _without(rows: TopicCommits, topic: str, keys: Collection[TopicPartition]) -> list[PartitionCommit]:
+    return [row for row in rows if TopicPartition(topic, row[0]) not in keys]
 
 
 def _lacks_share_groups(failure: Failure) -> bool:

@@ -130,6 +130,8 @@ def _refuse_unknown_log(back: Change, now: _Current) -> Failure | None:
     """Return the failure of a start offset that cannot be clamped; brokers accept one outside of the log."""
     if not back.has_start_offset or back.new_offset is None or now.log_of(back) is not None:
         return None
+    if (unread := now.topics.failed.get(back.topic or "")) is not None:
+        return unread._replace(group=back.group, topic=back.topic, partition=back.partition)
     return refuse(back.group, "its log offsets are unknown, so the start offset may be outside of the log", back.key)
 
 

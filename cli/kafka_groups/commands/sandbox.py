@@ -16,6 +16,7 @@ from kafka_groups.options.parameters import Integer
 from kafka_groups.options.signals import raise_on_sigterm
 from kafka_groups.options.suggestions import Choice, suggest_command
 from kafka_groups.rendering.screen import print_line, require_stdout
+from kafka_groups.rendering.times import format_time
 
 _Command = Callable[..., None]
 # Names that other tools have for the commands.
@@ -112,6 +113,7 @@ def sandbox() -> None:
 @sandbox.command()
 @_spec_options
 @click.option("--no-seed", is_flag=True, help="Create no topics and no groups.")
+@click.option("--secure", is_flag=True, help="Add listeners with TLS and SASL, users, rights, and a profile for each.")
 def up(*, no_seed: bool, **spec: Any) -> None:
     """Start a sandbox, and add a profile with its name.
 
@@ -119,12 +121,18 @@ def up(*, no_seed: bool, **spec: Any) -> None:
     downloaded too, unless --no-seed is given. A sandbox that is up already is not changed. An incomplete one is deleted
     and started again. A start that fails leaves only its logs.
 
+    With --secure (Kafka 4.0.0 or newer), the brokers also have a listener for each of SASL_PLAINTEXT, SSL and SASL_SSL,
+    on free ports. The user admin may do everything, the user reader may only describe. The profiles are those of admin
+    by password (sandbox-plain, sandbox-scram), client certificate (sandbox-tls) and token (sandbox-oauth), and
+    sandbox-reader. The token is valid for 24 hours. Another up renews it.
+
     Needs no cluster, but what the help of the group sandbox names.
 
     \b
     Examples:
       kafka-groups sandbox up
       kafka-groups sandbox up --name old --kafka-version 2.8.2 --port 0
+      kafka-groups sandbox up --name secure --secure --port 0
     """
     require_stdout()
     started = _start(local_kafka.SandboxSpec(seed=not no_seed, **spec))
@@ -145,6 +153,7 @@ def down(*, name: str, home: Path | None) -> None:
     Examples:
       kafka-groups sandbox down
       kafka-groups sandbox down --name old
+      kafka-groups sandbox down --name secure
     """
     existed = local_kafka.down(name, home=home)
     _print_progress(f"the sandbox '{name}' is {'down' if existed else 'not up'}")
@@ -164,7 +173,8 @@ def down(*, name: str, home: Path | None) -> None:
 def status(context: click.Context, *, name: str, home: Path | None, output: str) -> None:
     """Show whether a sandbox is up.
 
-    It prints the Kafka version, the address, the directory and the processes.
+    It prints the Kafka version, the addresses, the directory, the profiles and the processes, and when the token of a
+    sandbox with --secure expires.
 
     Needs no cluster.
 
@@ -230,8 +240,13 @@ def _as_text(found: local_kafka.Sandbox) -> str:
         "sandbox": f"{found.name} ({condition})",
         "kafka": found.kafka_version,
         "bootstrap": found.bootstrap,
+        **{protocol.lower(): servers for protocol, servers in found.secure_servers.items()},
         "directory": str(found.directory),
     }
+    if found.profiles:
+        fields["profiles"] = ", ".join(found.profiles)
+    if found.token_expires_at is not None:
+        fields["token"] = f"expires at {format_time(found.token_expires_at)}"
     not_running = " (not on this machine)" if found.runs_elsewhere else " (not running)"
     fields |= {
         process.role: f"pid {process.pid}" + ("" if process.running else not_running) for process in found.processes
@@ -248,6 +263,9 @@ def _as_json(name: str, found: local_kafka.Sandbox | None) -> dict[str, object]:
         "runs_elsewhere": found.runs_elsewhere,
         "kafka_version": found.kafka_version,
         "bootstrap_servers": found.bootstrap,
+        "secure_bootstrap_servers": dict(found.secure_servers),
+        "profiles": list(found.profiles),
+        "token_expires_at": None if found.token_expires_at is None else format_time(found.token_expires_at),
         "directory": str(found.directory),
         "seeded": found.seeded,
         "processes": [

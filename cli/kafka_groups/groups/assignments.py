@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from kafka_groups.groups.notes import Note, NoteKind, note_each
-from kafka_groups.kinds import has_start_offsets
+from kafka_groups.kinds import has_start_offsets, kind_of
 from kafka_groups.model import GroupDescription, Member, TopicPartition
 from kafka_groups.name_lists import first_names
 
@@ -60,6 +60,34 @@ def _describe_unreadable(group: str, members: Collection[Member]) -> str:
     count = len(members)
     subject = f"assignment of {names}" if count == 1 else f"assignments of {count:,} members ({names})"
     return f"Group '{group}': the {subject} cannot be read; the partitions are unknown."
+
+
+def note_unreadable_workers(groups: Iterable[GroupDescription]) -> list[Note]:
+    """Return a note for each Connect group with workers whose work is unknown; beyond a limit one counts the groups.
+
+    While a group rebalances, brokers have the bytes of no worker, which needs no note of this kind.
+    """
+    texts = {
+        group.group: _describe_workers(group.group, workers)
+        for group in groups
+        if kind_of(group).has_workers
+        and group.state not in _WITHOUT_ASSIGNMENTS
+        and (workers := [member for member in group.members if _is_unreadable_worker(member)])
+    }
+    others = "What workers of {:,} more groups run is unknown."
+    return _note_groups(NoteKind.UNREADABLE_WORKER, texts, others)
+
+
+def _is_unreadable_worker(member: Member) -> bool:
+    return member.worker is None or member.worker.connectors is None
+
+
+def _describe_workers(group: str, workers: Collection[Member]) -> str:
+    names = first_names((member.member_id for member in workers), _MAX_NAMES)
+    if len(workers) == 1:
+        return f"Group '{group}': what worker {names} runs is unknown: its metadata or its assignment cannot be read."
+    subject = f"what {len(workers):,} workers ({names}) run is unknown"
+    return f"Group '{group}': {subject}: their metadata or their assignments cannot be read."
 
 
 def note_shared(groups: Iterable[GroupDescription]) -> list[Note]:

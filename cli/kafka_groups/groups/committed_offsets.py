@@ -113,13 +113,13 @@ def _named_partitions(
 def _describe_empty(
     admin: Admin, selection: Selection, offsets: Mapping[str, GroupOffsets], plan: TimePlan
 ) -> Results[str, GroupDescription]:
-    """Describe the named ids without offsets, which may not exist: brokers return the same for them (KIP-709)."""
+    """Describe the named ids without offsets, which may not exist: brokers return the same for them (KIP-709).
+
+    One that was listed may have been deleted, or recreated as a group of another kind, since then.
+    """
     empty = [
         group
         for group in selection.groups
-        if group in selection.named
-        and group not in selection.listings
-        and group in offsets
-        and not (offsets[group].failed or offsets[group].has_commits())
+        if group in selection.named and group in offsets and not (offsets[group].failed or offsets[group].has_commits())
     ]
     return admin.describe_groups(empty, timeout=plan.until(steps.ABSENT_GROUPS)) if empty else Results()

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from kafka_groups.admin.api import Admin, Step, TimePlan
 from kafka_groups.errors import AdminError, MissingFromResponseError, UnsupportedVersionError
 from kafka_groups.groups import steps
-from kafka_groups.groups.assignments import note_unreadable
+from kafka_groups.groups.assignments import note_unreadable, note_unreadable_workers
 from kafka_groups.groups.log_offsets import Details, LogOffsets, by_topic, read_log_offsets, without_absent_tasks
 from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selection
@@ -121,7 +121,10 @@ def _unknown_assignments(groups: Collection[GroupDescription]) -> tuple[list[Fai
     """Return failures and notes on assignments that are not known completely: unnamed topics, unreadable bytes."""
     failures, notes = _unnamed_topics(groups)
     unreadable = [group for group in groups if any(member.assignment is None for member in group.members)]
-    return failures, [*notes, *note_unreadable(unreadable)] if unreadable else notes
+    of_workers = [group for group in groups if kind_of(group).has_workers]
+    notes += note_unreadable(unreadable) if unreadable else []
+    notes += note_unreadable_workers(of_workers) if of_workers else []
+    return failures, notes
 
 
 def _missing_topologies(groups: Iterable[GroupDescription]) -> list[Failure]:

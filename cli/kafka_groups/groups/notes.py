@@ -21,6 +21,7 @@ class NoteKind(StrEnum):
     NAME_OF_STATE = "name_of_state"
     UNKNOWN_TOPIC_ID = "unknown_topic_id"
     UNREADABLE_ASSIGNMENT = "unreadable_assignment"
+    UNREADABLE_WORKER = "unreadable_worker"
     SHARED_PARTITIONS = "shared_partitions"
     NO_GROUP_OF_TOPIC = "no_group_of_topic"
     NO_ORPHANS = "no_orphans"

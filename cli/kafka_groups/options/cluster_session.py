@@ -15,6 +15,7 @@ from kafka_groups.groups.selection import Selectors
 from kafka_groups.kinds import Operation
 from kafka_groups.model import Failure, status_of
 from kafka_groups.options.connection import Connection
+from kafka_groups.options.warnings import print_warnings
 from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.progress import ProgressBar
 from kafka_groups.rendering.schemas import INTERRUPTED
@@ -198,6 +199,8 @@ def open_session(
     except AdminError as error:
         make_writer(inspect_streams(colour)).end([], [_failure_of(error)], status=ResultStatus.FAILED)
         raise
+    if settings.warnings:
+        print_warnings(settings.warnings)
     screen = inspect_streams(colour)
     progress = ProgressBar(screen) if screen.err_is_terminal else None
     writer = make_writer(screen)

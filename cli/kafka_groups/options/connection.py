@@ -81,7 +81,8 @@ def _with_connection(function: F, timeout: str, expiry: str) -> F:
             metavar="KEY=VALUE",
             multiple=True,
             help="One connection property. Repeatable. Lists of processes show it to other users: write secrets to a "
-            "file for --config or --profile that only you can read.",
+            "file for --config or --profile that only you can read. "
+            "[env: KAFKA_GROUPS_SASL_PASSWORD, of sasl.password]",
         ),
         click.option(
             "--config",

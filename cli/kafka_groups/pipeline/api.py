@@ -100,7 +100,7 @@ def backfill(
             storage,
             period,
             topics=topics,
-            excluded=lambda names: find_compacted(properties, timeout_s, names).compacted,
+            exclude_topics=lambda names: find_compacted(properties, timeout_s, names).compacted_topics,
         )
 
 

@@ -19,7 +19,8 @@ The modules, in the order of a start:
     directory.py      the files and the lock of a sandbox; ports.py, its ports; state_file.py, its state
     members.py        the background process that creates the groups of group_fixtures.py from seed_data.py
     application_groups.py  the groups of a Kafka Streams application and of a Connect worker
-    profile.py        the entry in the user's profiles
+    security/         users, certificates, keys of tokens and rights, with `up --secure`
+    profile.py        the entries in the user's profiles
     tour.py           the commands of `kafka-groups sandbox demo`
 """
 

@@ -16,6 +16,8 @@ from kafka_groups.sandbox.configuration import (
 from kafka_groups.sandbox.directory import SandboxDirectory
 from kafka_groups.sandbox.kafka import BROKER, ZOOKEEPER, Kafka, bootstrap_checkpoint, jvm_environment, jvm_options
 from kafka_groups.sandbox.processes import ProcessId, start
+from kafka_groups.sandbox.security.listeners import secure_properties
+from kafka_groups.sandbox.security.secret_files import secret_files
 from kafka_groups.sandbox.state_file import ZOOKEEPER as ZOOKEEPER_ROLE
 from kafka_groups.sandbox.state_file import Node, SandboxState
 
@@ -85,6 +87,8 @@ def _write_files(
     for node in state.nodes:
         data = directory.data(node.role)
         settings = broker_properties(state, node, kafka=kafka.version, data=data)
+        if node.secure_ports:
+            settings = merge_properties(settings, secure_properties(node, secret_files(directory)))
         _write_settings(directory, node.role, merge_properties(settings, properties))
         if state.zookeeper_port is None:
             identity = {"version": "1", "cluster.id": state.cluster_id, "node.id": str(node.id)}

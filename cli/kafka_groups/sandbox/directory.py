@@ -48,6 +48,11 @@ class SandboxDirectory:
         return self.path / "logs"
 
     @property
+    def security(self) -> Path:
+        """The directory of certificates, keys and tokens."""
+        return self.path / "security"
+
+    @property
     def lock_file(self) -> Path:
         """The lock file, beside the directory because the directory is deleted with the sandbox."""
         return self.path.with_name(f"{self.name}.lock")

@@ -15,7 +15,7 @@ from kafka_groups.sandbox.artifacts import Artifacts
 from kafka_groups.sandbox.directory import user_directory
 from kafka_groups.sandbox.versions import KafkaVersion
 
-_REQUIRED = ("filelock", "jgo", "psutil")
+_REQUIRED = ("cryptography", "filelock", "jgo", "psutil")
 
 
 def cache_directory(kafka: KafkaVersion) -> Path:

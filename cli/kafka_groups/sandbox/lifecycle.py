@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from kafka_groups.errors import SandboxError
@@ -15,11 +16,14 @@ from kafka_groups.sandbox.directory import SandboxDirectory, lock_sandbox, sandb
 from kafka_groups.sandbox.jars import require_extra
 from kafka_groups.sandbox.kafka import find_kafka
 from kafka_groups.sandbox.processes import find_running, is_running, stop, wait_until
-from kafka_groups.sandbox.profile import remove_profile, require_available_name
+from kafka_groups.sandbox.profile import Profile, remove_profiles, require_available_names
 from kafka_groups.sandbox.readiness import await_brokers
+from kafka_groups.sandbox.security.listeners import PROTOCOLS
+from kafka_groups.sandbox.security.secret_files import delete_key_set, renew_token, require_usable_path, token_expiry
+from kafka_groups.sandbox.security.ways_in import sandbox_profiles
 from kafka_groups.sandbox.startup import DEFAULT_NAME, MEMBERS_PROGRAM, START_TIMEOUT_S, SandboxSpec, start_sandbox
 from kafka_groups.sandbox.state_file import MEMBERS, Node, SandboxState, read_state, write_state
-from kafka_groups.sandbox.versions import parse_version
+from kafka_groups.sandbox.versions import KafkaVersion, parse_version
 
 _MOST_BROKERS = 9
 _LEAST_HEAP_MB = 128
@@ -43,6 +47,8 @@ class Sandbox:
     """A sandbox and the current status of its processes.
 
     `runs_elsewhere` is True if another machine or another container runs it, whose processes are not visible here.
+    `profiles` are the names in the user's profiles. With `--secure`, `secure_servers` has the bootstrap servers of the
+    listeners with users by their protocols, and `token_expires_at` is the time in UTC at which its token expires.
     """
 
     name: str
@@ -53,6 +59,9 @@ class Sandbox:
     seeded: bool
     complete: bool
     runs_elsewhere: bool
+    profiles: tuple[str, ...] = ()
+    secure_servers: Mapping[str, str] = field(default_factory=dict)
+    token_expires_at: datetime | None = None
 
     @property
     def is_up(self) -> bool:
@@ -63,20 +72,22 @@ class Sandbox:
 def up(spec: SandboxSpec, *, report: Callable[[str], None] = lambda _: None) -> Sandbox:
     """Start a sandbox, wait until it is ready, and return it; a failed start leaves only its logs.
 
-    A sandbox that is up already is returned unchanged; an incomplete one is deleted first. Progress goes to
-    `report`. Raises SandboxError if the sandbox cannot be started.
+    A sandbox that is up already is returned unchanged, except that its token is renewed; an incomplete one is deleted
+    first. Progress goes to `report`. Raises SandboxError if the sandbox cannot be started.
     """
-    _require_possible(spec)
     version = parse_version(spec.kafka_version)
+    _require_possible(spec, version)
     directory = sandbox_directory(spec.name, home=spec.home)
     directory.require_usable()
+    if spec.secure:
+        require_usable_path(directory)
     with lock_sandbox(directory):
         present = read_state(directory)
         if present is not None and (sandbox := _describe(directory, present)).is_up:
             report(f"the sandbox '{spec.name}' is already up: Kafka {sandbox.kafka_version}")
-            return sandbox
+            return _renew(directory, spec, present, report)
         if spec.profile:
-            require_available_name(directory)
+            require_available_names(directory, _planned_profiles(directory, spec))
         if present is not None:
             report(f"deleting the sandbox '{spec.name}', which is incomplete")
         _delete(directory, keep_logs=False)
@@ -146,7 +157,7 @@ def start_broker(number: int, name: str = DEFAULT_NAME, *, home: Path | None = N
         await_brokers(directory, state, [node], timeout_s=START_TIMEOUT_S)
 
 
-def _require_possible(spec: SandboxSpec) -> None:
+def _require_possible(spec: SandboxSpec, version: KafkaVersion) -> None:
     if os.name != "posix":
         raise SandboxError("the sandbox runs on Linux and macOS only; on Windows, use it in WSL")
     require_extra()
@@ -156,6 +167,31 @@ def _require_possible(spec: SandboxSpec) -> None:
     if spec.heap_mb < _LEAST_HEAP_MB:
         msg = f"a broker needs a heap of at least {_LEAST_HEAP_MB} MB, not {spec.heap_mb}; give a larger --heap"
         raise SandboxError(msg)
+    if spec.secure and not version.has_jwks:
+        msg = f"a sandbox with --secure needs Kafka 4.0.0 or newer, not {version}; give another --kafka-version"
+        raise SandboxError(msg)
+
+
+def _renew(
+    directory: SandboxDirectory, spec: SandboxSpec, state: SandboxState, report: Callable[[str], None]
+) -> Sandbox:
+    """Renew the token of a sandbox that is up; raise SandboxError if it has no users and the spec wants them."""
+    if state.is_secure:
+        renew_token(directory, now=datetime.now(UTC))
+        report("renewed the token of the user admin")
+    elif spec.secure:
+        msg = f"the sandbox '{directory.name}' is up without --secure; end it first, or give another --name"
+        raise SandboxError(msg)
+    return _describe(directory, state)
+
+
+def _planned_profiles(directory: SandboxDirectory, spec: SandboxSpec) -> tuple[Profile, ...]:
+    """Return the profiles that a start would write, without the addresses, which are not chosen yet."""
+    return sandbox_profiles(directory, "", dict.fromkeys(PROTOCOLS if spec.secure else (), ""))
+
+
+def _profiles(directory: SandboxDirectory, state: SandboxState) -> tuple[Profile, ...]:
+    return sandbox_profiles(directory, state.bootstrap, state.secure_servers()) if state.profile else ()
 
 
 def _find_broker(directory: SandboxDirectory, number: int) -> tuple[SandboxState, Node]:
@@ -174,7 +210,9 @@ def _delete(directory: SandboxDirectory, *, keep_logs: bool) -> None:
         _require_unused(directory, state)
     # First, because a `down` that fails here or is killed can be repeated only while the state file exists.
     if state is not None and state.profile:
-        remove_profile(directory, state.bootstrap)
+        remove_profiles(directory, _profiles(directory, state))
+    if state is not None and state.is_secure:
+        delete_key_set(directory)
     directory.clear(keep_logs=keep_logs)
 
 
@@ -221,6 +259,9 @@ def _describe(directory: SandboxDirectory, state: SandboxState) -> Sandbox:
         seeded=MEMBERS in state.processes,
         complete=state.complete,
         runs_elsewhere=state.complete and any(_is_elsewhere(directory, state, node) for node in state.nodes),
+        profiles=tuple(profile.name for profile in _profiles(directory, state)),
+        secure_servers=state.secure_servers(),
+        token_expires_at=token_expiry(directory) if state.is_secure else None,
     )
 
 

@@ -1,6 +1,6 @@
-"""The sandbox's entry in the user's profiles file, so that `--profile NAME` connects to it.
+"""The sandbox's entries in the user's profiles file, so that `--profile NAME` connects to it.
 
-The entry is a block of lines whose comment names the directory of its sandbox. A sandbox replaces and removes only such
+An entry is a block of lines whose comment names the directory of its sandbox. A sandbox replaces and removes only such
 a block, and only while it is unchanged: every other line of the file is the user's, and stays as it is.
 """
 
@@ -10,8 +10,9 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -24,7 +25,22 @@ from kafka_groups.settings import profiles_file
 
 _LOCK_TIMEOUT_S: Final = 10.0
 _BYTE_ORDER_MARK: Final = "\ufeff"
+_SERVERS: Final = "bootstrap.servers"
+_STRING: Final = r'"(?:[^"\\\r\n]|\\.)*"'
 _COMMENT: Final = "# written by `kafka-groups sandbox up`, removed by `kafka-groups sandbox down`: "
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Profile:
+    """A profile of a sandbox.
+
+    `properties` returns all but the bootstrap servers, for a sandbox in a directory: those of a deleted sandbox with
+    the same name differ by their paths alone.
+    """
+
+    name: str
+    bootstrap: str
+    properties: Callable[[Path], Mapping[str, str]]
 
 
 class _Block(NamedTuple):
@@ -36,35 +52,43 @@ class _Block(NamedTuple):
     end: int
 
 
-def require_available_name(directory: SandboxDirectory, *, path: Path | None = None) -> None:
-    """Raise SandboxError if `write_profile` would: the file is invalid, or its profile of this name is in use."""
+def plain_profile(directory: SandboxDirectory, bootstrap: str) -> Profile:
+    """Return the profile of the listener PLAINTEXT, which has the name of the sandbox."""
+    # The protocol is named, because a config file of the user's environment may set that of another cluster.
+    return Profile(name=directory.name, bootstrap=bootstrap, properties=lambda _: {"security.protocol": "PLAINTEXT"})
+
+
+def require_available_names(
+    directory: SandboxDirectory, profiles: Sequence[Profile], *, path: Path | None = None
+) -> None:
+    """Raise SandboxError if `write_profiles` would: the file is invalid, or a profile of these names is in use."""
     path = path or profiles_file()
-    _replaceable_block(_read(path), directory, path)
+    text = _read(path)
+    for profile in profiles:
+        _replaceable_block(text, directory, profile, path)
 
 
-def write_profile(directory: SandboxDirectory, bootstrap: str, *, path: Path | None = None) -> None:
-    """Add the profile of a sandbox, or replace the one that an earlier start in the same directory left.
+def write_profiles(directory: SandboxDirectory, profiles: Sequence[Profile], *, path: Path | None = None) -> None:
+    """Add the profiles of a sandbox, or replace those that an earlier start in the same directory left.
 
-    Raises SandboxError if the file cannot be read or written, or if its profile of this name belongs to the user or to
+    Raises SandboxError if the file cannot be read or written, or if a profile of these names belongs to the user or to
     another sandbox.
     """
     path = path or profiles_file()
     with _locked(path):
         text = _read(path)
-        text = _without(text, _replaceable_block(text, directory, path))
-        separator = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-        block = (
-            f"[{directory.name}]  {_COMMENT}{_directory_of(directory)}\n"
-            f'"bootstrap.servers" = "{bootstrap}"\n'
-            # Named, because a config file of the user's environment may set the protocol of another cluster.
-            '"security.protocol" = "PLAINTEXT"\n'
-        )
+        # From the end, because a block is removed with the blank line before it.
+        for profile in reversed(profiles):
+            text = _without(text, _replaceable_block(text, directory, profile, path))
+        for profile in profiles:
+            separator = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+            text += separator + _block_text(directory, profile)
         # Private, because users add the passwords of their own clusters to this file.
-        write_atomically(path, f"{text}{separator}{block}", mode=PRIVATE, is_read_back=True)
+        write_atomically(path, text, mode=PRIVATE, is_read_back=True)
 
 
-def remove_profile(directory: SandboxDirectory, bootstrap: str, *, path: Path | None = None) -> None:
-    """Remove the profile of a sandbox, unless it is not what `write_profile` wrote.
+def remove_profiles(directory: SandboxDirectory, profiles: Sequence[Profile], *, path: Path | None = None) -> None:
+    """Remove the profiles of a sandbox, except those that are not what `write_profiles` wrote.
 
     Raises SandboxError if the file cannot be read or written.
     """
@@ -72,43 +96,55 @@ def remove_profile(directory: SandboxDirectory, bootstrap: str, *, path: Path | 
     if directory.name not in _read(path):
         return
     with _locked(path):
-        text = _read(path)
-        block = _find_block(text, directory.name, path)
-        if block is not None and (block.directory, block.bootstrap) == (_directory_of(directory), bootstrap):
-            write_atomically(path, _without(text, block), mode=PRIVATE, is_read_back=True)
+        text = before = _read(path)
+        for profile in reversed(profiles):
+            block = _find_block(text, profile, path)
+            if block is not None and (block.directory, block.bootstrap) == (_quoted(directory), profile.bootstrap):
+                text = _without(text, block)
+        if text != before:
+            write_atomically(path, text, mode=PRIVATE, is_read_back=True)
 
 
-def _replaceable_block(text: str, directory: SandboxDirectory, path: Path) -> _Block | None:
+def _block_text(directory: SandboxDirectory, profile: Profile) -> str:
+    properties = {_SERVERS: profile.bootstrap, **profile.properties(directory.path.resolve())}
+    # Paths of a sandbox have no control characters, which a string of TOML must not have.
+    lines = (f'"{key}" = {json.dumps(value, ensure_ascii=False)}\n' for key, value in properties.items())
+    return f"[{profile.name}]  {_COMMENT}{_quoted(directory)}\n{''.join(lines)}"
+
+
+def _replaceable_block(text: str, directory: SandboxDirectory, profile: Profile, path: Path) -> _Block | None:
     """Return the block that the sandbox may replace, or None if the name is free; raise SandboxError otherwise."""
-    block = _find_block(text, directory.name, path)
-    if block is None and directory.name in _parse(text, path):
-        msg = f"the profile '{directory.name}' in {path} is not the sandbox's; give another --name, or rename it"
+    block = _find_block(text, profile, path)
+    if block is None and profile.name in _parse(text, path):
+        msg = f"the profile '{profile.name}' in {path} is not the sandbox's; give another --name, or rename it"
         raise SandboxError(msg)
-    if block is not None and block.directory != _directory_of(directory):
+    if block is not None and block.directory != _quoted(directory):
         other = SandboxDirectory(path=Path(json.loads(block.directory)))
         # The directory of the other sandbox may have been deleted without `down`, for example below /tmp.
         if other.state_file.exists():
             msg = (
-                f"the profile '{directory.name}' in {path} is that of the sandbox in {other.path}; "
+                f"the profile '{profile.name}' in {path} is that of the sandbox in {other.path}; "
                 "give another --name, or end that sandbox"
             )
             raise SandboxError(msg)
     return block
 
 
-def _find_block(text: str, name: str, path: Path) -> _Block | None:
-    """Return the block of a sandbox, or None if there is none or its profile has other keys, too."""
+def _find_block(text: str, profile: Profile, path: Path) -> _Block | None:
+    """Return the block of a sandbox, or None if there is none or its profile has other keys or values."""
     match = re.search(
-        rf"(?:^|(?<={_BYTE_ORDER_MARK}))\[{name}\]  {re.escape(_COMMENT)}"
-        r'("(?:[^"\\\r\n]|\\.)*")\r?\n'
-        rf'"bootstrap\.servers" = "((?:{re.escape(HOST)}:[0-9]+,?)+)"\r?\n'
-        r'"security\.protocol" = "PLAINTEXT"(?:\r?\n|\Z)',
+        rf"(?:^|(?<={_BYTE_ORDER_MARK}))\[{profile.name}\]  {re.escape(_COMMENT)}"
+        rf"({_STRING})\r?\n"
+        rf'"{re.escape(_SERVERS)}" = "((?:{re.escape(HOST)}:[0-9]+,?)+)"(?:\r?\n|\Z)'
+        rf'((?:"[a-z.]+" = {_STRING}(?:\r?\n|\Z))*)',
         text,
         re.MULTILINE,
     )
-    if match is None:
+    if match is None or not _is_json(match[1]):
         return None
-    is_unchanged = _parse(text, path).get(name) == {"bootstrap.servers": match[2], "security.protocol": "PLAINTEXT"}
+    written = {_SERVERS: match[2], **profile.properties(Path(json.loads(match[1])))}
+    # The user may have added a key in a way that the pattern does not match.
+    is_unchanged = _parse(text, path).get(profile.name) == written and len(_parse(match[3], path)) == len(written) - 1
     return _Block(match[1], match[2], *match.span()) if is_unchanged else None
 
 
@@ -119,7 +155,16 @@ def _without(text: str, block: _Block | None) -> str:
     return re.sub(r"\n\r?\n\Z", "\n", text[: block.start]) + text[block.end :]
 
 
-def _directory_of(directory: SandboxDirectory) -> str:
+def _is_json(text: str) -> bool:
+    """Return whether a quoted path is one that `_quoted` may have returned; the user may have edited it."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _quoted(directory: SandboxDirectory) -> str:
     """Return the path of a sandbox in quotes and in ASCII, because a comment must not contain every character."""
     return json.dumps(str(directory.path.resolve()))
 

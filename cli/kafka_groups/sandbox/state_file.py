@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from kafka_groups.errors import SandboxError
@@ -18,11 +19,15 @@ MEMBERS = "members"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Node:
-    """A broker's ID and ports; `controller_port` is None if the cluster uses ZooKeeper."""
+    """A broker's ID and ports; `controller_port` is None if the cluster uses ZooKeeper.
+
+    `secure_ports` are those of the listeners with users, by their protocols.
+    """
 
     id: int
     port: int
     controller_port: int | None
+    secure_ports: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def role(self) -> str:
@@ -52,6 +57,18 @@ class SandboxState:
     def bootstrap(self) -> str:
         """The bootstrap server list of the cluster."""
         return ",".join(f"{HOST}:{node.port}" for node in self.nodes)
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether the brokers have listeners with users."""
+        return any(node.secure_ports for node in self.nodes)
+
+    def secure_servers(self) -> dict[str, str]:
+        """Return the bootstrap server lists of the listeners with users, by their protocols."""
+        protocols = self.nodes[0].secure_ports
+        return {
+            protocol: ",".join(f"{HOST}:{node.secure_ports[protocol]}" for node in self.nodes) for protocol in protocols
+        }
 
 
 def read_state(directory: SandboxDirectory) -> SandboxState | None:

@@ -47,6 +47,11 @@ class KafkaVersion:
         return self.numbers >= (4, 2, 0)
 
     @property
+    def has_jwks(self) -> bool:
+        """Whether brokers read the keys of tokens from a `file:` URL by the class names and the option of 4.x."""
+        return self.numbers >= (4, 0, 0)
+
+    @property
     def has_task_offsets(self) -> bool:
         """Whether streams groups know the progress of standby tasks, and brokers can keep topologies (KIP-1331)."""
         return self.numbers >= (4, 4, 0)

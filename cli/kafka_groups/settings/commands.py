@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from kafka_groups.errors import SettingsError
+from kafka_groups.settings.masks import MASK, hide_secrets
 
 if TYPE_CHECKING:
     from kafka_groups.settings.limits import Limit
@@ -23,7 +24,6 @@ _READ_SIZE: Final = 1 << 16
 # What a program may print of a secret: long words of the alphabet of tokens and keys, and all that follows "password=".
 _LONG_WORD: Final = re.compile(r"[-\w~+/.=%]{20,}")
 _NAMED_SECRET: Final = re.compile(r"(?i)((?:pass(?:word|wd|phrase)?|secret|token|key|bearer)\b[\"']?\s*[:=\s]\s*)\S+")
-_MASK: Final = "(hidden)"
 _LONGEST_SHOWN: Final = 200
 
 
@@ -78,12 +78,12 @@ def run_command(words: Sequence[str], limit: Limit) -> bytes:
 
 
 def mask_output(text: str, secret: str = "") -> str:
-    """Return the last line of what a program printed, without what may be a secret, and without `secret`."""
+    """Return the last line of what a program printed, without what may be a secret, and without lines of `secret`."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         return ""
-    line = lines[-1].replace(secret, _MASK) if secret else lines[-1]
-    line = _LONG_WORD.sub(_MASK, _NAMED_SECRET.sub(rf"\1{_MASK}", line))
+    line = hide_secrets(lines[-1], (part.strip() for part in secret.splitlines()))
+    line = _LONG_WORD.sub(MASK, _NAMED_SECRET.sub(rf"\1{MASK}", line))
     return "".join(each if each.isprintable() else "?" for each in line)[:_LONGEST_SHOWN]
 
 

@@ -32,6 +32,7 @@ class ConnectionSettings:
     `cluster_name` is how the user calls the cluster (`cluster.name`).
     With `resolve_canonical_names`, the bootstrap servers are aliases of servers with other names (KIP-235).
     `sources` has the place of each property of the user's, also of properties without effect, for errors to name.
+    `warnings` are sentences about secrets that other users can read; the caller prints them.
     """
 
     bootstrap: tuple[Endpoint, ...]
@@ -43,6 +44,7 @@ class ConnectionSettings:
     credentials: SaslCredentials | None = None
     resolve_canonical_names: bool = False
     sources: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    warnings: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Raise SettingsError if there is no server to connect to."""
@@ -80,11 +82,16 @@ def settings_from(properties: Mapping[str, str | float]) -> ConnectionSettings:
 
 def _build(merged: MergedSettings, flag_settings: Mapping[str, Setting]) -> ConnectionSettings:
     servers = merged.bootstrap()
-    settings = merged.settings
-    protocol = security_protocol(settings.get("security.protocol"))
+    protocol = security_protocol(merged.settings.get("security.protocol"))
     if flag_settings:
         require_effect(flag_settings, protocol.value)
-    merged.require_values(NETWORK_KEYS, protocol.value)
+    warnings: tuple[str, ...] = ()
+    if merged.may_have_secrets():
+        # Imported here, as many commands need -b alone.
+        from kafka_groups.settings.secrets import use_secrets
+
+        merged, warnings = use_secrets(merged, NETWORK_KEYS, protocol.value)
+    settings = merged.settings
     return ConnectionSettings(
         bootstrap=parse_servers(servers, protocol.value),
         timeout_s=merged.timeout_s(),
@@ -95,6 +102,7 @@ def _build(merged: MergedSettings, flag_settings: Mapping[str, Setting]) -> Conn
         credentials=sasl_credentials(settings, protocol) if protocol.value.startswith("SASL_") else None,
         resolve_canonical_names=_wants_canonical_names(settings.get("client.dns.lookup")),
         sources={name: setting.source for name, setting in settings.items()},
+        warnings=warnings,
     )
 
 

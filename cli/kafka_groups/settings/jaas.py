@@ -26,8 +26,11 @@ _TOKEN_OPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "clientSecret": _CLIENT_SECRET,
         "scope": "sasl.oauthbearer.scope",
         "oauth.client.id": _CLIENT_ID,
+        "oauth.client.assertion.location": "sasl.oauthbearer.assertion.file",
         "oauth.client.secret": _CLIENT_SECRET,
         "oauth.scope": "sasl.oauthbearer.scope",
+        "oauth.ssl.truststore.certificates": "https.ca.pem",
+        "oauth.ssl.truststore.location": "https.ca.location",
         "oauth.token.endpoint.uri": "sasl.oauthbearer.token.endpoint.url",
         # For IAMOAuthBearerLoginCallbackHandler.
         **_AWS_OPTIONS,

@@ -31,6 +31,7 @@ from kafka_groups.settings.sasl import (
     require_mechanism,
     token_credentials,
 )
+from kafka_groups.settings.secrets import use_secrets
 from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, Sources, merge_sources, parse_servers
 from kafka_groups.settings.tls import (
     CA_FILE,
@@ -74,10 +75,14 @@ _DEFAULT_MAX_BACKOFF_MS: Final = 10_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClientSettings:
-    """The properties of a librdkafka client. They hold secrets, so the repr does not show them."""
+    """The properties of a librdkafka client. They hold secrets, so the repr does not show them.
+
+    `warnings` are sentences about secrets that other users can read; the caller prints them.
+    """
 
     properties: ClientProperties = field(repr=False)
     timeout_s: float = DEFAULT_TIMEOUT_S
+    warnings: tuple[str, ...] = field(default=(), compare=False)
 
 
 def resolve_client(**sources: Unpack[Sources]) -> ClientSettings:
@@ -91,6 +96,9 @@ def resolve_client(**sources: Unpack[Sources]) -> ClientSettings:
     merged = merge_sources(flag_settings, sources)
     servers = merged.bootstrap()
     _check_reserved(flag_settings)
+    protocol = security_protocol(merged.settings.get("security.protocol")).value
+    used_keys = PASSED_KEYS | TOKEN_KEYS | CONVERTED_KEYS | flag_settings.keys()
+    merged, warnings = use_secrets(merged, used_keys, protocol)
     properties = {
         key: setting.value
         for key, setting in merged.settings.items()
@@ -98,8 +106,6 @@ def resolve_client(**sources: Unpack[Sources]) -> ClientSettings:
         or (key in flag_settings and key not in CONVERTED_KEYS and not is_provider_key(key))
     }
     _check_texts(merged.settings, properties)
-    protocol = security_protocol(merged.settings.get("security.protocol")).value
-    merged.require_values(PASSED_KEYS | TOKEN_KEYS | CONVERTED_KEYS | flag_settings.keys(), protocol)
     properties["bootstrap.servers"] = ",".join(map(str, parse_servers(servers, protocol)))
     properties.setdefault("client.id", "kafka-groups")
     if "security.protocol" in properties:
@@ -116,7 +122,7 @@ def resolve_client(**sources: Unpack[Sources]) -> ClientSettings:
     require_effect(flag_settings, protocol)
     if protocol.startswith("SASL_"):
         _check_sasl(merged.settings)
-    return ClientSettings(properties=properties, timeout_s=merged.timeout_s())
+    return ClientSettings(properties=properties, timeout_s=merged.timeout_s(), warnings=warnings)
 
 
 def client_properties(settings: ConnectionSettings) -> dict[str, str]:

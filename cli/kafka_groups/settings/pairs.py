@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_groups.errors import KafkaGroupsError, SettingsError
+from kafka_groups.settings.file_access import read_file, refuse_foreign_writers
 from kafka_groups.settings.properties import (
     NETWORK_KEYS,
     SUPPORTED_KEYS,
+    TOKEN_COMMAND,
     canonical_name,
     is_known,
     is_provider_key,
@@ -24,6 +26,9 @@ _TRIMMED: Final = "".join(map(chr, range(0x21)))
 # The user and the password, which a JAAS text may have.
 PASSWORD_KEYS: Final = ("sasl.username", "sasl.password")
 
+# The origin of values that are arguments of this process.
+FLAG: Final = "-X"
+
 # The spellings that librdkafka accepts.
 _FALSE: Final = frozenset({"false", "f", "0"})
 
@@ -31,13 +36,17 @@ _FALSE: Final = frozenset({"false", "f", "0"})
 class Setting(NamedTuple):
     """The value of a property, and the place where the user wrote it: `-b`, `-X client.id`, `profile 'x': timeout`.
 
-    The value may be secret, so the repr does not show it. `problem` is why a config provider has no value for it; it
-    is raised by `checked`, so that a setting which is not used needs no value.
+    The value may be secret, so the repr does not show it. `problem` is why a variable of it has no value; it is raised
+    by `checked`, so that a setting which is not used needs no value. `origin` is where the value itself stands: the
+    path of a file, or FLAG; it is empty for a value that comes from a variable, a command or a program.
+    A `command` prints the value, and has not run yet.
     """
 
     value: str
     source: str
     problem: KafkaGroupsError | None = None
+    origin: str = ""
+    command: str | None = None
 
     def __repr__(self) -> str:
         return f"Setting(source={self.source!r})"
@@ -52,14 +61,13 @@ class Setting(NamedTuple):
 def read_properties_file(path: str) -> dict[str, Setting]:
     """Return the settings of a properties file, unknown ones included: other programs may read the file too.
 
-    Raises SettingsError if the file cannot be read.
+    Raises SettingsError if the file cannot be read, and if it names a command and others can write it.
     """
     import javaproperties
 
     try:
-        text = _decode(Path(path).read_bytes())
-        pairs = javaproperties.load(StringIO(text, newline=None), object_pairs_hook=list)
-        return to_settings(pairs, source=f"{path}: ")
+        file = read_file(Path(path))
+        pairs = javaproperties.load(StringIO(_decode(file.data), newline=None), object_pairs_hook=list)
     except javaproperties.InvalidUEscapeError:
         # The library's message has the characters after \u, which may belong to a password.
         problem = r"a \u is not followed by four hexadecimal digits; write a backslash as \\"
@@ -69,6 +77,10 @@ def read_properties_file(path: str) -> dict[str, Setting]:
         problem = "it is not a text file, or is UTF-16; save it in UTF-8"
     except ValueError:
         problem = "its path has a NUL character; remove it"
+    else:
+        settings = to_settings(pairs, source=f"{path}: ", origin=path)
+        refuse_foreign_writers(file, [TOKEN_COMMAND] if TOKEN_COMMAND in settings else [])
+        return settings
     msg = f"the config file {path} cannot be read: {problem}"
     raise SettingsError(msg)
 
@@ -95,7 +107,7 @@ def parse_pairs(pairs: Sequence[str]) -> dict[str, Setting]:
             msg = f"-X {shown}…: write KEY=VALUE" if is_known(shown) else "-X: write KEY=VALUE"
             raise SettingsError(msg)
         parsed.append((key.strip(), value))
-    return to_settings(parsed, source="-X ")
+    return to_settings(parsed, source="-X ", origin=FLAG)
 
 
 def parse_network_pairs(pairs: Sequence[str]) -> dict[str, Setting]:
@@ -152,10 +164,10 @@ def has_effect(key: str, protocol: str) -> bool:
     return not key.startswith("ssl.") or protocol.endswith("SSL")
 
 
-def to_settings(pairs: Iterable[tuple[str, str]], *, source: str) -> dict[str, Setting]:
+def to_settings(pairs: Iterable[tuple[str, str]], *, source: str, origin: str = "") -> dict[str, Setting]:
     """Return pairs as settings by canonical name; `source` is the place that they come from, without the key.
 
-    The last pair of a name wins, whatever its spelling.
+    `origin` is the file of the pairs, or FLAG. The last pair of a name wins, whatever its spelling.
     Values are trimmed as Kafka's own clients do. A `sasl.jaas.config` also gives the properties that its options
     stand for, such as `sasl.username`, unless the pairs have them.
     Raises SettingsError for `enable.ssl.certificate.verification=false`.
@@ -167,7 +179,7 @@ def to_settings(pairs: Iterable[tuple[str, str]], *, source: str) -> dict[str, S
         if name == "enable.ssl.certificate.verification" and value.lower() in _FALSE:
             msg = f"{source}{key}={value} is not supported; set ssl.ca.location to the CA of the brokers instead"
             raise SettingsError(msg)
-        settings[name] = Setting(value, f"{source}{key}")
+        settings[name] = Setting(value, f"{source}{key}", origin=origin)
     return with_jaas_credentials(settings) if "sasl.jaas.config" in settings else settings
 
 
@@ -178,7 +190,7 @@ def with_jaas_credentials(settings: Mapping[str, Setting]) -> dict[str, Setting]
 
     # Done for each source, so that these properties have the precedence of their source.
     jaas = settings["sasl.jaas.config"]
-    derived = {name: Setting(value, jaas.source) for name, value in parse_jaas(jaas.value).to_properties().items()}
+    derived = {name: jaas._replace(value=value) for name, value in parse_jaas(jaas.value).to_properties().items()}
     return {**derived, **settings}
 
 

@@ -146,12 +146,17 @@ NETWORK_KEYS: Final = frozenset(SUPPORTED_KEYS)
 PASSED_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.librdkafka == "passed")
 CONVERTED_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.librdkafka == "converted")
 TOKEN_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.librdkafka == "token")
+# The command that prints a token.
+TOKEN_COMMAND: Final = "sasl.oauthbearer.token.command"  # noqa: S105 # The name of a property.
 # Each of these names another source of tokens.
 TOKEN_SOURCE_KEYS: Final = (
-    "sasl.oauthbearer.token.command",
+    TOKEN_COMMAND,
     "sasl.oauthbearer.token.endpoint.url",
     "enable.sasl.oauthbearer.unsecure.jwt",
+    "sasl.oauthbearer.metadata.authentication.type",
 )
+# Ends the key of a command that prints the value of a secret property.
+COMMAND_SUFFIX: Final = ".command"
 CLIENT_HANDLER: Final = "sasl.client.callback.handler.class"
 LOGIN_HANDLER: Final = "sasl.login.callback.handler.class"
 # The class of aws-msk-iam-auth that fetches tokens, and that of its own mechanism, AWS_MSK_IAM.
@@ -179,6 +184,20 @@ def is_known(key: str) -> bool:
 def may_be_secret(key: str) -> bool:
     """Return whether a property may have a secret value: the table marks it, or does not have it."""
     return canonical_name(key) not in _PUBLIC_KEYS
+
+
+def is_secret(key: str) -> bool:
+    """Return whether the table marks a property as secret."""
+    return is_known(key) and may_be_secret(key)
+
+
+def secret_of_command(key: str) -> str | None:
+    """Return the canonical name of the secret property that a command prints, by a key such as `sasl.password.command`.
+
+    None for another key. `sasl.oauthbearer.token.command` is a property itself, and no key of this kind.
+    """
+    name = key.removesuffix(COMMAND_SUFFIX)
+    return canonical_name(name) if key.endswith(COMMAND_SUFFIX) and not is_known(key) and is_secret(name) else None
 
 
 def is_provider_key(name: str) -> bool:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from io import StringIO
 from pathlib import Path
 from typing import Final
 
 from kafka_groups.errors import ConfigProviderError, KafkaGroupsError, SettingsError
 from kafka_groups.settings.pairs import Setting, trim, with_jaas_credentials
+from kafka_groups.settings.profile_variables import PROFILE_VARIABLES, look_up
+from kafka_groups.settings.properties import is_secret
 from kafka_groups.text_encoding import NotUtf8Error, decode_utf8
 
 _VARIABLE: Final = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
@@ -39,18 +41,23 @@ class ConfigProviders:
         self._providers: dict[str, Provider] = {}
         self._files: dict[Path, Mapping[str, str]] = {}
 
-    def replace(self, text: str) -> str:
-        """Return a value with the values of its variables.
+    def replace(self, text: str, *, in_profile: bool = False) -> str:
+        """Return a value with the values of its variables; a secret of a profile has those of profiles, too.
 
+        Kafka trims the value; the value of a profile's own variable is used as it is.
         Raises SettingsError for a provider that is not supported or wrongly declared, and for a file with other
-        content, and ConfigProviderError for a file or a directory that cannot be read.
+        content, and ConfigProviderError for a file, a directory or a profile's variable that cannot be read.
         """
-        return _VARIABLE.sub(self._value_of, text)
+        own = PROFILE_VARIABLES - self._names if in_profile else frozenset()
+        replaced = _VARIABLE.sub(lambda match: self._value_of(match, own), text)
+        return replaced if any(match[1] in own for match in _VARIABLE.finditer(text)) else trim(replaced)
 
-    def _value_of(self, match: re.Match[str]) -> str:
+    def _value_of(self, match: re.Match[str], own: Collection[str]) -> str:
         name = match[1]
         path = match[2] or ""
         key = match[3]
+        if name in own:
+            return look_up(name, match[0].removeprefix(f"${{{name}:").removesuffix("}"), self._environment)
         if name not in self._names:
             return match[0]
         if name not in self._providers:
@@ -162,15 +169,21 @@ def _unreadable(kind: str, path: Path, error: Exception) -> ConfigProviderError:
 
 
 def replace_variables(
-    settings: Mapping[str, Setting], providers: ConfigProviders, is_used: Callable[[str], bool]
+    settings: Mapping[str, Setting],
+    providers: ConfigProviders,
+    is_used: Callable[[str], bool],
+    *,
+    of_profile: bool = False,
 ) -> dict[str, Setting]:
-    """Return the settings of one source with the values of variables.
+    """Return the settings of one source with the values of variables. A profile has its own in secret properties.
 
     Only those that `is_used` accepts are looked up: a file may have properties of other programs. A setting whose
     value cannot be looked up has the error as its `problem`, because another source may replace it.
     """
     replaced = {
-        name: _replace(setting, providers) if "${" in setting.value and is_used(name) else setting
+        name: _replace(setting, providers, in_profile=of_profile and is_secret(name))
+        if "${" in setting.value and is_used(name)
+        else setting
         for name, setting in settings.items()
     }
     before = settings.get("sasl.jaas.config")
@@ -183,8 +196,9 @@ def replace_variables(
     return without if jaas.problem is not None else with_jaas_credentials(without)
 
 
-def _replace(setting: Setting, providers: ConfigProviders) -> Setting:
+def _replace(setting: Setting, providers: ConfigProviders, *, in_profile: bool) -> Setting:
     try:
-        return setting._replace(value=trim(providers.replace(setting.value)))
+        value = providers.replace(setting.value, in_profile=in_profile)
     except KafkaGroupsError as error:
         return setting._replace(problem=type(error)(f"{setting.source}: {error}"))
+    return setting if value == setting.value else setting._replace(value=value, origin="")

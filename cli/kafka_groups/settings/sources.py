@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Final, NamedTuple, Required, TypedDict
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings.pairs import PASSWORD_KEYS, Setting, has_effect, read_properties_file
+from kafka_groups.settings.pairs import PASSWORD_KEYS, Setting, read_properties_file
 from kafka_groups.settings.profiles import read_profile
-from kafka_groups.settings.properties import AWS_KEYS, TOKEN_SOURCE_KEYS, is_known, is_provider_key
+from kafka_groups.settings.properties import AWS_KEYS, LOGIN_HANDLER, TOKEN_SOURCE_KEYS, is_known, is_provider_key
 from kafka_groups.settings.values import Endpoint, hint_of_variable, parse_bootstrap, parse_duration
 
 DEFAULT_TIMEOUT_S: Final = 30.0
 _PREFIX: Final = "KAFKA_GROUPS_"
-_VARIABLES: Final = ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE", "TIMEOUT")
-# A profile or a config file of a flag names its own cluster. These variables could send its password to another one.
-_SWITCHED_OFF: Final = frozenset({"BOOTSTRAP_SERVER", "CONFIG", "PROFILE"})
+_VARIABLES: Final = ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE", "SASL_PASSWORD", "TIMEOUT")
+# A profile or a config file of a flag names its own cluster. These variables could send its password to another one,
+# or the password of another one to it.
+_SWITCHED_OFF: Final = frozenset({"BOOTSTRAP_SERVER", "CONFIG", "PROFILE", "SASL_PASSWORD"})
 # Keys of profiles alone; a properties file that has them means something else.
 _PROFILE_KEYS: Final = frozenset({"config", "timeout"})
 
@@ -32,7 +33,8 @@ _PRIVATE_KEY: Final = ("ssl.key.location", "ssl.keystore.key", "ssl.key.password
 # Settings of a lower source that one of a higher source replaces: another form of it, the type of a store, its key.
 _REPLACED: Final[Mapping[str, Sequence[str]]] = {
     "sasl.jaas.config": (*PASSWORD_KEYS, *TOKEN_SOURCE_KEYS, *AWS_KEYS),
-    **{key: [other for other in TOKEN_SOURCE_KEYS if other != key] for key in TOKEN_SOURCE_KEYS},
+    # Java's handler may be the one of a cloud, which fetches tokens without any other property.
+    **{key: [*(other for other in TOKEN_SOURCE_KEYS if other != key), LOGIN_HANDLER] for key in TOKEN_SOURCE_KEYS},
     "ssl.truststore.location": ("ssl.truststore.certificates", "ssl.truststore.type"),
     "ssl.truststore.certificates": ("ssl.truststore.location", "ssl.truststore.type"),
     "ssl.keystore.location": ("ssl.keystore.certificate.chain", "ssl.keystore.type", *_PRIVATE_KEY),
@@ -55,6 +57,14 @@ class Sources(TypedDict, total=False):
     timeout: str | None
     environment: Required[Mapping[str, str]]
     profiles: Path | None
+
+
+class Layers(NamedTuple):
+    """The settings of each source but variables of the environment, the lowest source first."""
+
+    file: Mapping[str, Setting]
+    profile: Mapping[str, Setting]
+    flags: Mapping[str, Setting]
 
 
 class MergedSettings(NamedTuple):
@@ -82,14 +92,11 @@ class MergedSettings(NamedTuple):
         msg = f"no cluster is named{where}; {ways}"
         raise SettingsError(msg)
 
-    def require_values(self, keys: Collection[str], protocol: str) -> None:
-        """Raise the problem of a setting among the keys that has no value, if the security protocol uses it."""
-        has_user = all(name in self.settings for name in PASSWORD_KEYS)
-        for key, setting in self.settings.items():
-            if setting.problem is None or key not in keys or (key == "sasl.jaas.config" and has_user):
-                continue
-            if has_effect(key, protocol):
-                raise setting.problem
+    def may_have_secrets(self) -> bool:
+        """Return whether a file, a flag, a variable or a command gives a setting: no program and no -b alone."""
+        return any(
+            each.origin or each.problem is not None or each.command is not None for each in self.settings.values()
+        )
 
     def timeout_s(self) -> float:
         """Return the timeout in seconds; SettingsError if it is not a duration greater than 0."""
@@ -113,19 +120,21 @@ def merge_sources(flag_settings: Mapping[str, Setting], sources: Sources) -> Mer
     variables = _variables(sources["environment"], flags_name_cluster=flags_name_cluster)
     profile = sources.get("profile") or _value(variables.get("PROFILE"))
     searched = [f"profile '{profile}'"] if profile else []
-    layers = [read_profile(profile, sources.get("profiles")) if profile else {}, flag_settings]
+    given = Layers({}, read_profile(profile, sources.get("profiles")) if profile else {}, flag_settings)
     # Only a flag replaces the config file that a profile names: with that of the environment, which may be of another
     # cluster, the profile's password would be sent to its servers.
-    named = _replace_variables(layers, sources["environment"], is_used="config".__eq__)[0].get("config")
+    named = _replace_variables(given, sources["environment"], is_used="config".__eq__).profile.get("config")
     if file := sources.get("config") or _value(named and named.checked()) or _value(variables.get("CONFIG")):
         searched.append(f"the config file {file}")
-        layers.insert(0, _without_profile_keys(read_properties_file(file)))
-    *lower, flag_settings = _replace_variables(layers, sources["environment"], is_used=_is_used)
+        given = given._replace(file=_without_profile_keys(read_properties_file(file)))
+    *lower, flag_settings = _replace_variables(given, sources["environment"], is_used=_is_used)
     merged = reduce(_override, lower, dict[str, Setting]())
     flag = Setting(timeout, "--timeout") if (timeout := sources.get("timeout")) is not None else None
     winner = flag or variables.get("TIMEOUT") or merged.get("timeout")
     if "BOOTSTRAP_SERVER" in variables:
         merged["bootstrap.servers"] = variables["BOOTSTRAP_SERVER"]
+    if "SASL_PASSWORD" in variables:
+        merged = _override(merged, {"sasl.password": variables["SASL_PASSWORD"]})
     merged = _override(merged, flag_settings)
     if (bootstrap := sources.get("bootstrap")) is not None:
         merged["bootstrap.servers"] = Setting(bootstrap, "-b")
@@ -134,11 +143,10 @@ def merge_sources(flag_settings: Mapping[str, Setting], sources: Sources) -> Mer
     )
 
 
-def _replace_variables(
-    layers: Sequence[Mapping[str, Setting]], environment: Mapping[str, str], *, is_used: Callable[[str], bool]
-) -> Sequence[Mapping[str, Setting]]:
-    """Return the settings of sources, the lowest one first, with the values of config providers."""
-    if not any("config.providers" in layer for layer in layers):
+def _replace_variables(layers: Layers, environment: Mapping[str, str], *, is_used: Callable[[str], bool]) -> Layers:
+    """Return the settings of sources with the values of config providers, and of the variables of a profile."""
+    declared = any("config.providers" in layer for layer in layers)
+    if not declared and not any("${" in setting.value for setting in layers.profile.values()):
         return layers
     # Imported here, as most settings declare no config provider.
     from kafka_groups.settings.providers import ConfigProviders, replace_variables
@@ -146,7 +154,11 @@ def _replace_variables(
     declarations = {name: each for layer in layers for name, each in layer.items() if is_provider_key(name)}
     # A program that passes its settings has the environment of the process.
     providers = ConfigProviders(declarations, ChainMap(dict(environment), dict(os.environ)))
-    return [replace_variables(layer, providers, is_used) for layer in layers]
+    return Layers(
+        file=replace_variables(layers.file, providers, is_used),
+        profile=replace_variables(layers.profile, providers, is_used, of_profile=True),
+        flags=replace_variables(layers.flags, providers, is_used),
+    )
 
 
 def _is_used(name: str) -> bool:
@@ -186,7 +198,11 @@ def _override(lower: Mapping[str, Setting], higher: Mapping[str, Setting]) -> di
 
 def _without_empty(settings: Mapping[str, Setting]) -> dict[str, Setting]:
     """Return the settings without empty ones that mean their default; a higher source has overridden the lower ones."""
-    return {key: setting for key, setting in settings.items() if setting.value or not _is_default_if_empty(key)}
+    return {
+        key: setting
+        for key, setting in settings.items()
+        if setting.value or setting.command is not None or not _is_default_if_empty(key)
+    }
 
 
 def _is_default_if_empty(key: str) -> bool:

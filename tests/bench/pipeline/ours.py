@@ -94,7 +94,7 @@ def _decoding(bootstrap: str, directory: Path) -> dict[str, Any]:
     client = {"bootstrap.servers": bootstrap}
     brokers = Brokers(client, _TIMEOUT_S)
     there = brokers.topic().partitions
-    tasks = [ranges_between(brokers.earliest(there), brokers.latest(there))]
+    tasks = [ranges_between(brokers.log_start_offsets(there), brokers.end_offsets(there))]
     batch = Batch("bench", storage.address, client, _TIMEOUT_S, brokers.cluster()[0], tasks, {})
     before = time.process_time()
     with mock.patch.object(ranges, "decode", timed):

@@ -42,14 +42,14 @@ def share(bootstrap: str, topic: str) -> Iterator[str]:
 
 
 @contextmanager
-def streams(bootstrap: str, topic: str) -> Iterator[str]:
-    """Yield a streams group (KIP-1071) whose topology reads an existing topic, and whose member only joined."""
+def streams(bootstrap: str, *topics: str) -> Iterator[str]:
+    """Yield a streams group (KIP-1071) whose topology reads existing topics, and whose member only joined."""
     group, member = unique_name("streams"), str(uuid4())
     with connect_to_coordinator(bootstrap, group) as connection:
         responses: list[Any] = []
 
         def has_joined() -> bool:
-            responses[:] = [connection.send(_heartbeat(group, member, _JOIN, topology=_topology(topic)))]
+            responses[:] = [connection.send(_heartbeat(group, member, _JOIN, topology=_topology(*topics)))]
             return not int(responses[0].error_code)
 
         wait_until(has_joined, lambda: f"streams group {group} did not accept a member: {responses}")
@@ -59,10 +59,10 @@ def streams(bootstrap: str, topic: str) -> Iterator[str]:
             connection.send(_heartbeat(group, member, _LEAVE, topology=None))
 
 
-def _topology(topic: str) -> Topology:
+def _topology(*topics: str) -> Topology:
     subtopology = Subtopology(
         subtopology_id="0",
-        source_topics=(TopicName(topic),),
+        source_topics=tuple(map(TopicName, topics)),
         state_changelog_topics=(),
         repartition_source_topics=(),
         copartition_groups=(),

@@ -117,7 +117,7 @@ def test_a_continuous_run_stops_on_request(spark: SparkSession, storage: Storage
         asked.append(bool(storage.files(OFFSET_COMMITS)))
         return asked[-1]
 
-    done = ingest(spark, storage, {"bootstrap.servers": broker}, continuous=True, every_s=0.2, stop=stop)
+    done = ingest(spark, storage, {"bootstrap.servers": broker}, continuous=True, interval_s=0.2, should_stop=stop)
 
     assert done.records > 0
     assert commits_in(spark, storage) == read_directly(broker)

@@ -28,7 +28,7 @@ def offsets_of(broker: str) -> int:
     """How many there are in all partitions."""
     brokers = Brokers({"bootstrap.servers": broker}, 30.0)
     there = brokers.topic().partitions
-    return sum(brokers.latest(there).values()) - sum(brokers.earliest(there).values())
+    return sum(brokers.end_offsets(there).values()) - sum(brokers.log_start_offsets(there).values())
 
 
 def write_records(broker: str) -> None:

@@ -59,14 +59,14 @@ def test_a_partition_that_ends_before_the_range_is_refused(cut: str) -> None:
 def test_a_partition_that_was_truncated_below_the_range_is_refused(cut: str) -> None:
     # Its leaders never had an epoch of that number: the records before offset 12 are not those of the checkpoint.
     with pytest.raises(SourceError, match=r"truncated below offset 12 since it was read.*new directory"):
-        _read(cut, Range(0, 12, 20, epoch=5))
+        _read(cut, Range(0, 12, 20, leader_epoch=5))
     with pytest.raises(SourceError, match="ends at 20, but was read up to offset 30"):
-        _read(cut, Range(0, 30, 40, epoch=0))
+        _read(cut, Range(0, 30, 40, leader_epoch=0))
 
 
 def test_a_range_with_a_known_epoch_is_read(cut: str) -> None:
-    assert _read(cut, Range(0, 12, 20, epoch=0)) == (list(range(12, 20)), [])
-    assert _read(cut, Range(0, 2, 10, epoch=0)) == ([8, 9], [DataGap(2, 7, 6, "deleted")])
+    assert _read(cut, Range(0, 12, 20, leader_epoch=0)) == (list(range(12, 20)), [])
+    assert _read(cut, Range(0, 2, 10, leader_epoch=0)) == ([8, 9], [DataGap(2, 7, 6, "deleted")])
 
 
 def test_a_range_without_further_records_fails_in_time(cut: str) -> None:

@@ -14,7 +14,7 @@ from tests.fakes.scripted_cluster import Group, ScriptedCluster
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the home directory of a user who has neither settings nor a cache."""
-    for name in ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE", "TIMEOUT"):
+    for name in ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE", "SASL_PASSWORD", "TIMEOUT"):
         monkeypatch.delenv(f"KAFKA_GROUPS_{name}", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("CONFIG", "CACHE"):

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import os
 import stat
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import ANY
 
 import pytest
 
+from kafka_groups.errors import ConfigProviderError
 from kafka_groups.options.completion import cluster_names
 from kafka_groups.options.completion.cluster_names import find_names
 from kafka_groups.options.completion.name_cache import NameCache
 from kafka_groups.settings import resolve_settings
+from tests.fakes.sasl_cluster import SaslCluster
 from tests.fakes.scripted_broker import Reaction, drops, silent
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 from tests.special_files import make_device
@@ -153,3 +156,25 @@ def test_a_bootstrap_server_that_is_down_does_not_matter(
 ) -> None:
     monkeypatch.setenv("KAFKA_GROUPS_BOOTSTRAP_SERVER", f"127.0.0.1:1,{cluster.brokers[2].endpoint}")
     assert find_names("groups", {}) == ALL
+
+
+def test_a_completion_prints_no_warning_about_a_secret(capfd: pytest.CaptureFixture[str]) -> None:
+    user = ("security.protocol=SASL_PLAINTEXT", "sasl.mechanism=PLAIN", "sasl.username=me", "sasl.password=hidden")
+    with SaslCluster(brokers=1, groups={"orders": Group()}, mechanism="PLAIN") as cluster:
+        address = str(cluster.brokers[1].endpoint)
+        options = {"bootstrap_server": address, "properties": user}
+        assert resolve_settings(bootstrap=address, properties=user, environment={}).warnings
+        assert find_names("groups", options) == ["orders"]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_completion_waits_only_briefly_for_the_command_of_a_password(home: Path) -> None:
+    profiles = home / ".config" / "kafka-groups" / "profiles.toml"
+    profiles.parent.mkdir(parents=True)
+    user = '"security.protocol" = "SASL_SSL"\n"sasl.mechanism" = "PLAIN"\n"sasl.username" = "me"\ntimeout = "60s"\n'
+    profiles.write_text(f'[p]\n"bootstrap.servers" = "b:1"\n{user}"sasl.password.command" = ["sleep", "60"]\n')
+    profiles.chmod(0o600)
+    started = time.monotonic()
+    with pytest.raises(ConfigProviderError, match="took too long"):
+        find_names("groups", {"profile": "p"})
+    assert time.monotonic() - started < 10

@@ -151,9 +151,9 @@ def test_skew_is_that_between_partitions_of_one_topic(groups: Days) -> None:
 
 def test_a_day_has_its_least_and_its_last_retention_margin(groups: Days) -> None:
     margins = {
-        cluster: (row["retention_margin"], row["last_retention_margin"], row["retention_left_ms"])
+        cluster: (row["min_retention_margin"], row["last_retention_margin"], row["retention_left_ms"])
         for (cluster, _, _), row in groups.items()
-        if row["retention_margin"] is not None and row["retention_margin"] < 0
+        if row["min_retention_margin"] is not None and row["min_retention_margin"] < 0
     }
 
     assert margins == {"caught up": (-10, 70, None), "below": (-10, -10, 0), "removed meanwhile": (-10, 60, None)}

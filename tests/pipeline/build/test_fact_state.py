@@ -97,7 +97,7 @@ def test_dates_that_retention_removed_are_not_built_again(noted: Storage) -> Non
     make_derived(noted, "2026-11-10", "2026-11-20")
     done = compact(noted, retention=uniform_retention(timedelta(days=8)), now=NOON)
 
-    assert done.removed == (("lag_history", "2026-11-10"),)
+    assert done.removed_table_dates == (("lag_history", "2026-11-10"),)
     assert dates_of(noted) == []
     compact(noted, retention=uniform_retention(timedelta(days=90)), now=NOON)
     assert dates_of(noted) == []
@@ -149,7 +149,12 @@ def test_a_directory_whose_name_is_no_date_is_passed_over(noted: Storage) -> Non
     for odd in ("2026-02-30", "2026-13-45"):
         Path(noted.location, "offset_commits", f"date={odd}").mkdir()
 
-    assert compact(noted, retention=uniform_retention(timedelta(days=8)), now=NOON + timedelta(days=30)).removed == ()
+    assert (
+        compact(
+            noted, retention=uniform_retention(timedelta(days=8)), now=NOON + timedelta(days=30)
+        ).removed_table_dates
+        == ()
+    )
     assert dates_of(noted) == []
 
 

@@ -119,7 +119,7 @@ def test_the_time_until_records_are_lost_is_forecast(days: dict[str, Row]) -> No
         # That the commit went back is not how fast the group reads.
         "set back": 800 * hour // 300,
     }
-    assert (days["lost already"]["retention_margin"], days["set back"]["retention_margin"]) == (-200, 800)
+    assert (days["lost already"]["min_retention_margin"], days["set back"]["min_retention_margin"]) == (-200, 800)
 
 
 def test_the_time_lag_of_a_group_is_the_longest_of_its_partitions(days: dict[str, Row]) -> None:
@@ -139,4 +139,4 @@ def test_the_time_lag_of_a_group_is_the_longest_of_its_partitions(days: dict[str
 def test_a_margin_earlier_on_the_day_is_not_that_of_the_last_observation(days: dict[str, Row]) -> None:
     row = days["better than before"]
 
-    assert (row["retention_margin"], row["last_retention_margin"], row["retention_left_ms"]) == (-40, 70, None)
+    assert (row["min_retention_margin"], row["last_retention_margin"], row["retention_left_ms"]) == (-40, 70, None)

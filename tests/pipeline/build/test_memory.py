@@ -85,9 +85,9 @@ def run(data_dir: str) -> tuple[int, int]:
     """Return how many rows the stage yields, and the most memory of this process in MiB."""
     last = _BASE_US + DAY_US - 1
     read = ClusterDay(
-        commit_record_us=last,
-        record_us=last,
-        sample_us=last,
+        last_commit_record_us=last,
+        last_record_us=last,
+        last_sample_us=last,
         complete_samples_us=np.arange(_MINUTES) * 60_000_000 + _BASE_US,
     )
     summary = FactSummary(clusters={("c", _DAY): read}, groups={}, idle_partitions={}, last_us={})

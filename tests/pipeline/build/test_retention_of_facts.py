@@ -95,7 +95,7 @@ def test_members_and_readers_whose_last_record_is_older_are_still_known(days: tu
 
 def test_remaining_rows_of_an_old_date_cause_no_build(days: tuple[Days, Days], storage: Storage) -> None:
     assert days
-    assert compact(storage, retention=uniform_retention(MIN_RETENTION), now=NOON).removed == ()
+    assert compact(storage, retention=uniform_retention(MIN_RETENTION), now=NOON).removed_table_dates == ()
     assert build_here(storage).dates == ()
 
 

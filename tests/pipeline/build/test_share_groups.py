@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
+import pyarrow.parquet as pq
 import pytest
 
 from kafka_groups.groups.lag.start_offsets import judge_start_offsets
 from kafka_groups.model import OffsetRow
+from kafka_groups.pipeline.tables import GROUP_DAILY
 from kafka_groups.verdicts import Limits
 from tests.pipeline.build.builds import build_here, built, read, seconds_after_noon
 from tests.pipeline.fact_rows import Row, at, commit, ends, event, put_all
@@ -108,3 +110,78 @@ def test_a_share_group_has_the_verdict_that_polls_give(tmp_path: Path, start: in
     (row,) = history(tmp_path, [share(0, start, lag)], [ends(0, 12, start=2)])
     polled = OffsetRow("s", "t", 0, None, start, 12, lag, None, None, None, 2, None)
     assert (row["verdict"], row["rule"]) == judge_start_offsets([polled], Limits())[:2]
+
+
+WITHOUT_COMMITS: Final = (
+    "commits",
+    "commit_rate",
+    "partitions",
+    "topics",
+    "records_consumed",
+    "max_time_lag_ms",
+    "skew",
+    "last_commit_time",
+    "is_idle",
+    "orphaned_partitions",
+    "clock_jump_ms",
+)
+
+
+def test_a_day_of_a_share_group_has_its_lag_and_margins_and_no_commits(tmp_path: Path) -> None:
+    shares = [share(number * MINUTE, 5 + number, lag) for number, lag in enumerate((3, 9, 4))]
+    log_ends = [ends(number * MINUTE, 20, start=2 * number) for number in range(3)]
+    storage = built(tmp_path, {"share_offsets": shares, "partition_offsets": log_ends})
+    (day,) = read(storage, "group_daily")
+    names = ("group", "max_lag", "last_lag", "worst_verdict", "min_retention_margin", "last_retention_margin")
+    assert tuple(day[name] for name in names) == ("s", 9, 4, "UNKNOWN", 3, 3)
+    assert {name: day[name] for name in WITHOUT_COMMITS} == dict.fromkeys(WITHOUT_COMMITS)
+    # No record was read, so that rebalances are unknown.
+    assert (day["max_members"], day["rebalances"], day["rebalance_ms"]) == (None, None, None)
+
+
+def test_a_day_of_a_share_group_has_its_members_and_rebalances(tmp_path: Path) -> None:
+    joined = event(0, "member_metadata", "ShareGroupMemberMetadata", source=1, group="s", member_id="m")
+    epochs = [event(n, "group_epoch", "ShareGroupMetadata", source=n + 1, group="s", epoch=n + 1) for n in (1, 60)]
+    facts = {"share_offsets": [share(10, 5, 3)], "partition_offsets": [ends(10, 12)]}
+    storage = built(tmp_path, {**facts, "group_events": [joined, *epochs]})
+    (day,) = read(storage, "group_daily")
+    assert (day["max_members"], day["rebalances"]) == (1, len(read(storage, "rebalances")))
+
+
+def test_a_share_group_whose_lag_is_unknown_has_a_day_without_lag(tmp_path: Path) -> None:
+    storage = built(tmp_path, {"share_offsets": [share(10, None, None)], "partition_offsets": [ends(10, 12)]})
+    (day,) = read(storage, "group_daily")
+    assert (day["group"], day["max_lag"], day["last_lag"], day["worst_verdict"]) == ("s", None, None, None)
+
+
+def test_days_of_share_and_other_groups_are_sorted_in_their_file(tmp_path: Path) -> None:
+    shares = [share(60, 5, 3), share(60, 5, 1, group="a")]
+    commits = [commit(0, 10, source=1), commit(1, 11, source=2, group="m")]
+    log_ends = [ends(0, 12), ends(60, 14)]
+    storage = built(tmp_path, {"share_offsets": shares, "partition_offsets": log_ends, "offset_commits": commits})
+    (file,) = storage.files(GROUP_DAILY)
+    rows = pq.ParquetFile(file.path, filesystem=storage.directory.fs).read(["group", "last_lag", "partitions"])
+    days = [tuple(row.values()) for row in rows.to_pylist()]
+    assert days == [("a", 1, None), ("g", 4, 1), ("m", 3, 1), ("s", 3, None)]
+
+
+def test_a_share_group_without_samples_on_a_day_has_no_row_for_it(tmp_path: Path) -> None:
+    shares = [share(60, 5, 3), share(2 * DAY, 5, 3)]
+    log_ends = [ends(seconds, 14) for seconds in (60, DAY, 2 * DAY)]
+    storage = built(tmp_path, {"share_offsets": shares, "partition_offsets": log_ends})
+    days = [row["day"] for row in read(storage, "group_daily")]
+    assert [(day - days[0]).days for day in days] == [0, 2]
+
+
+def test_a_group_with_commits_and_start_offsets_on_a_day_has_one_row(tmp_path: Path) -> None:
+    facts = {"share_offsets": [share(60, 5, 3, group="g")], "partition_offsets": [ends(0, 12), ends(60, 14)]}
+    storage = built(tmp_path, {**facts, "offset_commits": [commit(0, 10, source=1)]})
+    (day,) = read(storage, "group_daily")
+    assert (day["group"], day["partitions"], day["last_lag"]) == ("g", 1, 4)
+
+
+def test_a_share_group_is_no_group_with_commits_on_its_topic(tmp_path: Path) -> None:
+    storage = built(tmp_path, {"share_offsets": [share(60, 5, 3)], "partition_offsets": [ends(0, 12), ends(60, 14)]})
+    (topic,) = read(storage, "topic_daily")
+    without = built(tmp_path / "without", {"partition_offsets": [ends(0, 12), ends(60, 14)]})
+    assert [topic] == read(without, "topic_daily")

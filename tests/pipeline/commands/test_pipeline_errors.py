@@ -173,10 +173,10 @@ def test_an_interrupted_ingest_reports_what_it_wrote(
 ) -> None:
     done = fakes.ingest.return_value
 
-    def interrupt(*_: object, stop: Callable[[], bool], **__: object) -> object:
-        assert not stop()
+    def interrupt(*_: object, should_stop: Callable[[], bool], **__: object) -> object:
+        assert not should_stop()
         signal.raise_signal(signal.SIGINT)
-        assert stop()
+        assert should_stop()
         return done
 
     fakes.ingest.side_effect = interrupt

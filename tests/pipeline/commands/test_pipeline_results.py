@@ -54,7 +54,7 @@ def test_ingest_reports_what_it_wrote(fakes: FakePipeline, data_dir: str) -> Non
 def test_ingest_continues_with_continuous(fakes: FakePipeline, data_dir: str) -> None:
     run("pipeline", "ingest", "--data-dir", data_dir, "--continuous", "--interval", "1m", "--records-per-batch", "5")
     arguments = fakes.ingest.call_args.kwargs
-    assert (arguments["continuous"], arguments["every_s"], arguments["records_per_batch"]) == (True, 60.0, 5)
+    assert (arguments["continuous"], arguments["interval_s"], arguments["records_per_batch"]) == (True, 60.0, 5)
 
 
 def test_backfill_receives_the_period_the_interval_and_the_topics(fakes: FakePipeline, data_dir: str) -> None:

@@ -190,7 +190,7 @@ from tests.pipeline.report.example_histories import history
 page = "/dev/stdout"
 print("before")
 check_page(page)
-write_page_to(page, history(made_ms=3, from_ms=1, to_ms=2, clusters=("c",)), shown=1)
+write_page_to(page, history(made_ms=3, from_ms=1, to_ms=2, clusters=("c",)), max_groups=1)
 print("after")
 """
     out = tmp_path / "out"

@@ -53,7 +53,7 @@ def test_in_new_tables_only_the_missing_ingest_is_a_warning(storage: Storage) ->
         "gaps": "ok",
         "ingest": "warning",
     }
-    assert found["tables"].detail == "schema version 6; no rows yet"
+    assert found["tables"].detail == "schema version 7; no rows yet"
 
 
 def test_unknown_records_are_reported_by_type(storage: Storage) -> None:

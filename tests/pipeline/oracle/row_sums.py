@@ -81,7 +81,7 @@ def compare_group_days(tables: Tables) -> Iterator[str]:
             "last_lag": max(own, key=lambda row: row["evaluated_at"])["lag"] if own else None,
             "max_time_lag_ms": max(ages, default=None),
             "worst_verdict": max((row["verdict"] for row in own), key=VERDICTS.index, default=None),
-            "retention_margin": min((row["retention_margin"] for row in of_partitions), default=None),
+            "min_retention_margin": min((row["retention_margin"] for row in of_partitions), default=None),
         }
         yield from compare_values(f"group_daily {day['group']} on {day['date']}", expected, day)
 

@@ -45,7 +45,7 @@ def test_the_last_margin_is_that_of_partitions_which_the_last_status_counts(tmp_
     (day,) = read(storage, "group_daily")
 
     assert [row["partitions"] for row in read(storage, "group_status")] == [2, 1]
-    assert (day["retention_margin"], day["last_retention_margin"]) == (400, 600)
+    assert (day["min_retention_margin"], day["last_retention_margin"]) == (400, 600)
 
 
 def test_the_longest_time_lag_of_a_day_covers_its_rows_of_group_status(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def _follow_rows_in_tables(defect: int) -> Iterator[Expected]:
     yield Consequence(
         defect=defect,
         table="group_daily",
-        columns=frozenset({"max_time_lag_ms", "retention_margin", "last_retention_margin", "retention_left_ms"}),
+        columns=frozenset({"max_time_lag_ms", "min_retention_margin", "last_retention_margin", "retention_left_ms"}),
         why="A day has the numbers of the partitions on the day.",
         source="lag_history",
         is_source=is_on_day,

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.pipeline.proof.__main__ import split_seeds
 from tests.pipeline.proof.differences import Comparison, Difference, Expected, ExplainedDifferences, compare
 from tests.pipeline.proof.random_facts import Rows
-from tests.pipeline.proof.trees import index_rows, report_rows
+from tests.pipeline.proof.trees import index_rows, report_rows, table_rows
 
 KEY = ("seed-0007", "g")
 ROW = {"cluster_id": "seed-0007", "group": "g", "lag": 1, "rate": 2.0}
@@ -107,6 +111,17 @@ def test_columns_of_the_old_commit_get_their_present_names() -> None:
     assert index_rows([old], ["group", "group_protocol"]) == {
         ("g", "classic"): {"group": "g", "group_protocol": "classic", "deleted_at": None}
     }
+
+
+@pytest.mark.parametrize(
+    ("table", "present_name"), [("group_daily", "min_retention_margin"), ("lag_history", "retention_margin")]
+)
+def test_a_column_that_was_renamed_in_one_table_stays_in_others(tmp_path: Path, table: str, present_name: str) -> None:
+    directory = tmp_path / table
+    directory.mkdir()
+    pq.write_table(pa.table({"group": ["g"], "retention_margin": [5]}), directory / "rows.parquet")
+
+    assert table_rows(directory, ("group",)) == {("g",): {"group": "g", present_name: 5}}
 
 
 def test_verdicts_are_not_compared() -> None:

@@ -38,6 +38,8 @@ _NEW_NAMES: Final = {
     "removed_at": "deleted_at",
     "removed_at_is_bound": "deleted_at_is_bound",
 }
+# Columns of one table that the old commit names otherwise. Another table has a column of the old name.
+_NEW_NAMES_BY_TABLE: Final = {"group_daily": {"retention_margin": "min_retention_margin"}}
 # Columns of facts that the old commit names otherwise. Each tree reads the names that it knows.
 _OLD_FACT_NAMES: Final = {
     "is_tombstone": "tombstone",
@@ -115,7 +117,9 @@ def table_rows(directory: Path, identity: tuple[str, ...]) -> Rows:
     if not directory.is_dir():
         return {}
     rows = ds.dataset(directory, format="parquet", partitioning="hive").to_table()
-    return index_rows(rows.to_pylist(), identity)
+    new_names = _NEW_NAMES_BY_TABLE.get(directory.name, {})
+    renamed_rows = rows.rename_columns([new_names.get(name, name) for name in rows.column_names])
+    return index_rows(renamed_rows.to_pylist(), identity)
 
 
 def index_rows(rows: Iterable[Row], identity: Sequence[str]) -> Rows:

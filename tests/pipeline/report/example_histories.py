@@ -6,6 +6,7 @@ import math
 from typing import Any, Final
 
 from kafka_groups.pipeline.report.history import Finding, GroupHistory, History, LagPoint, Rebalance
+from kafka_groups.pipeline.report.member_tasks import Client, GroupTasks, MemberTasks, TaskChange
 
 MINUTE: Final = 60_000
 HOUR: Final = 60 * MINUTE
@@ -125,7 +126,13 @@ FINDINGS: Final = (
 def eventful(*, many: int = 8, dots: int = 1_000) -> History:
     """Groups of every verdict, one of them hostile by name, with findings, gaps and things missing."""
     quiet = group(
-        "audit", state="Stable", member_count=1, verdict="OK", lag=0, points=points(0, 0, None, 2, None, 0, 0, 1)
+        "audit",
+        state="Stable",
+        member_count=1,
+        verdict="OK",
+        lag=0,
+        points=points(0, 0, None, 2, None, 0, 0, 1),
+        tasks=_streams_tasks(),
     )
     return history(
         *(_stopped(dots), *(_lagging(at, dots) for at in range(many - 2)), quiet),
@@ -135,6 +142,14 @@ def eventful(*, many: int = 8, dots: int = 1_000) -> History:
         gaps=("partition 3 of __consumer_offsets: 120 offsets from 4,200 on were compacted before they were read",),
         missing=("no end offsets were sampled before 2026-11-20T02:00Z, so lag before that is unknown",),
     )
+
+
+def _streams_tasks() -> GroupTasks:
+    """Return the tasks of a member with a long id, and a change of them."""
+    tasks = frozenset(("active", "0", number) for number in range(40))
+    member = MemberTasks("x" * 80, Client("c-1"), tasks, FROM, since_is_bound=True, last_row_ms=FROM)
+    change = TaskChange(FROM + HOUR, "x" * 80, Client("c-1"), tasks, frozenset())
+    return GroupTasks((member,), (change,), has_roles=True)
 
 
 def _stopped(dots: int) -> GroupHistory:

@@ -10,12 +10,11 @@ import pytest
 from kafka_groups.pipeline.report.findings import (
     KINDS,
     ClockJump,
-    GroupDayRow,
     UnreadTopic,
     describe_clocks,
-    describe_group,
     describe_topic,
 )
+from kafka_groups.pipeline.report.group_findings import GroupDayRow, describe_group
 from kafka_groups.pipeline.report.html.page import _KINDS
 from kafka_groups.pipeline.report.json.schema import _FINDINGS
 
@@ -25,7 +24,7 @@ QUIET = GroupDayRow(
     cluster_id="c",
     group="g",
     day=TODAY,
-    retention_margin=500,
+    min_retention_margin=500,
     last_retention_margin=500,
     retention_left_ms=None,
     orphaned_partitions=0,
@@ -42,7 +41,7 @@ def reported(**others: Any) -> list[tuple[str, str]]:
 
 def test_an_ordinary_day_has_no_finding() -> None:
     assert reported() == []
-    assert reported(retention_margin=None, skew=None) == []
+    assert reported(min_retention_margin=None, skew=None) == []
 
 
 @pytest.mark.parametrize(
@@ -54,17 +53,27 @@ def test_an_ordinary_day_has_no_finding() -> None:
             "Group g: at the day's rates the log start passes its commit in 5.5 hours.",
         ),
         (
-            {"retention_margin": -3_000, "last_retention_margin": -1_200, "retention_left_ms": 0},
+            {"retention_left_ms": 5 * HOUR, "has_commits": False},
+            "retention_risk",
+            "Group g: at the day's rates the log start passes its start offset in 5.0 hours.",
+        ),
+        (
+            {"min_retention_margin": -7, "last_retention_margin": -2, "has_commits": False},
+            "retention_risk",
+            "Group g: its start offset is 2 records below the log start offset; it can no longer read them.",
+        ),
+        (
+            {"min_retention_margin": -3_000, "last_retention_margin": -1_200, "retention_left_ms": 0},
             "retention_risk",
             "Group g: its commit is 1,200 records below the log start offset; it can no longer read them.",
         ),
         (
-            {"retention_margin": -10, "last_retention_margin": 70},
+            {"min_retention_margin": -10, "last_retention_margin": 70},
             "retention_risk",
             "Group g: on 2026-11-20 its commit was 10 records below the log start offset; it can no longer read them.",
         ),
         (
-            {"retention_margin": -1, "last_retention_margin": None},
+            {"min_retention_margin": -1, "last_retention_margin": None},
             "retention_risk",
             "Group g: on 2026-11-20 its commit was 1 record below the log start offset; it can no longer read it.",
         ),
@@ -105,7 +114,7 @@ def test_a_small_skew_or_a_distant_loss_is_not_reported(day: dict[str, Any]) -> 
 
 
 def test_a_loss_and_a_forecast_are_both_reported() -> None:
-    day = {"retention_margin": -10, "last_retention_margin": 70, "retention_left_ms": 2 * HOUR}
+    day = {"min_retention_margin": -10, "last_retention_margin": 70, "retention_left_ms": 2 * HOUR}
 
     assert [message for _, message in reported(**day)] == [
         "Group g: on 2026-11-20 its commit was 10 records below the log start offset; it can no longer read them.",
@@ -125,20 +134,20 @@ def retention_findings(*before: dict[str, Any], minutes: int = 24 * 60, **today:
 
 
 def test_a_loss_that_lasts_for_days_is_reported_once() -> None:
-    lost, more = {"retention_margin": -10}, {"day": date(2026, 11, 18), "retention_margin": -30}
+    lost, more = {"min_retention_margin": -10}, {"day": date(2026, 11, 18), "min_retention_margin": -30}
 
     assert retention_findings(lost, more) == [
         "Group g: on 2026-11-18 its commit was 30 records below the log start offset; it can no longer read them."
     ]
     # It lies there still.
-    assert retention_findings(lost, retention_margin=-10, last_retention_margin=-10) == [
+    assert retention_findings(lost, min_retention_margin=-10, last_retention_margin=-10) == [
         "Group g: its commit is 10 records below the log start offset; it can no longer read them."
     ]
-    assert len(retention_findings(more, retention_margin=-10, last_retention_margin=-10)) == 2
+    assert len(retention_findings(more, min_retention_margin=-10, last_retention_margin=-10)) == 2
 
 
 def test_a_loss_is_reported_of_a_group_that_has_no_row_on_the_newest_day() -> None:
-    (found,) = describe_group([YESTERDAY._replace(retention_margin=-1)], TODAY, 0)
+    (found,) = describe_group([YESTERDAY._replace(min_retention_margin=-1)], TODAY, 0)
 
     assert found == (
         "retention_risk",

@@ -139,5 +139,5 @@ def test_samples_after_commits_that_were_read_do_not_hide_them(tmp_path: Path) -
 
     assert "No commits were read" not in reported()
     (read,) = [file for file in made.files(OFFSET_COMMITS) if file.batch == "read"]
-    made.swap(OFFSET_COMMITS, [read], [], same_rows=True)
+    made.swap(OFFSET_COMMITS, [read], [], keeps_rows=True)
     assert "No commits were read from __consumer_offsets: verdicts are derived from samples" in reported()

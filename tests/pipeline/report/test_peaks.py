@@ -41,26 +41,28 @@ def lags(*given: tuple[int, int | None]) -> list[LagPoint]:
 
 def test_a_cell_is_the_highest_lag_of_its_stretch() -> None:
     points = lags((0, 1), (9, 8), (10, 2), (11, None), (20, None), (39, 5))
-    assert highest_lags(points, from_ms=0, to_ms=40, parts=4) == [8, 2, None, 5]
+    assert highest_lags(points, from_ms=0, to_ms=40, part_count=4) == [8, 2, None, 5]
 
 
 def test_the_end_of_the_period_belongs_to_its_last_part() -> None:
     points = lags((-1, 100), (0, 1), (40, 7), (41, 200))
-    assert highest_lags(points, from_ms=0, to_ms=40, parts=4) == [1, None, None, 7]
+    assert highest_lags(points, from_ms=0, to_ms=40, part_count=4) == [1, None, None, 7]
 
 
 def test_a_single_point_has_a_single_cell() -> None:
-    assert highest_lags(lags((25, 3)), from_ms=0, to_ms=40, parts=4) == [None, None, 3, None]
+    assert highest_lags(lags((25, 3)), from_ms=0, to_ms=40, part_count=4) == [None, None, 3, None]
 
 
 @pytest.mark.parametrize("to_ms", [5, 4])
 def test_a_period_without_length_still_has_its_point(to_ms: int) -> None:
-    assert [peak for peak in highest_lags(lags((5, 3)), from_ms=5, to_ms=to_ms, parts=4) if peak is not None] == [3]
+    assert [peak for peak in highest_lags(lags((5, 3)), from_ms=5, to_ms=to_ms, part_count=4) if peak is not None] == [
+        3
+    ]
 
 
 def test_few_points_stay_as_they_are() -> None:
     points = lags((0, 1), (1, None))
-    assert reduce_points(points, parts=2) is points
+    assert reduce_points(points, part_count=2) is points
 
 
 def test_peaks_and_gaps_of_many_points_are_kept_in_order() -> None:
@@ -68,10 +70,10 @@ def test_peaks_and_gaps_of_many_points_are_kept_in_order() -> None:
     points[5_001] = LagPoint(5_001, 900, 1)
     points[5_002] = LagPoint(5_002, 2, 9_000)
     points[5_003] = LagPoint(5_003, None, None)
-    thin = reduce_points(points, parts=100)
+    thin = reduce_points(points, part_count=100)
     assert {points[5_001], points[5_002], points[5_003]} <= set(thin)
     assert (100 <= len(thin) <= 300, list(thin)) == (True, sorted(thin, key=lambda point: point.at_ms))
 
 
 def test_a_stretch_of_which_nothing_is_known_stays_a_gap() -> None:
-    assert reduce_points(lags(*((at, None) for at in range(8))), parts=2) == lags((0, None), (4, None))
+    assert reduce_points(lags(*((at, None) for at in range(8))), part_count=2) == lags((0, None), (4, None))

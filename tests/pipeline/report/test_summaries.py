@@ -41,7 +41,7 @@ STATUS: Final = LastStatus(
     produce_rate=None,
     catch_up_ms=None,
 )
-DAY_ROW: Final = LastDay("c", "g", day_ms=0, committed_ms=0, partitions=1, is_idle=False, existing_partitions=1)
+DAY_ROW: Final = LastDay("c", "g", day_ms=0, last_commit_ms=0, partitions=1, is_idle=False, existing_partitions=1)
 
 
 def summary(

@@ -167,3 +167,58 @@ def test_samples_show_tasks_before_and_after_the_records(tmp_path: Path) -> None
     group = reported(tmp_path, rows)
     assert running(group) == {"a": {("file", 2)}}
     assert [change[0] for change in changes(group)] == [10, 400]
+
+
+NEXT_DAY = 86_400
+
+
+def reported_next_day(directory: Path, events: Sequence[Row]) -> GroupHistory:
+    """Return the group in a report on the second day, in whose first hour it commits once."""
+    storage = new_storage(directory)
+    commit = {"cluster_id": "c", "group": "g", "topic": "t", "partition": 0, "committed_offset": 5}
+    times = {"commit_time": at(NEXT_DAY + 60), "record_time": at(NEXT_DAY + 60)}
+    offsets = [{**commit, **times, "origin": "log", "source_partition": 0, "source_offset": 900}]
+    put_all(storage, "b", {"group_events": events, "offset_commits": offsets})
+    build_here(storage)
+    since_ms = START + NEXT_DAY * 1_000
+    (group,) = read_history(storage, since_ms=since_ms, until_ms=since_ms + 3_600_000).groups
+    return group
+
+
+def test_a_member_without_a_row_in_the_period_has_its_last_tasks_before_it(tmp_path: Path) -> None:
+    rows = [
+        streams(10, 1, "a", 0, 1),
+        streams(20, 2, "a", 0),
+        streams(30, 3, "b", 1, before=0),
+        streams(40, 4, "c", 2),
+        event(50, "member_left", "StreamsGroupMemberMetadata", source=5, member_id="c", is_tombstone=True),
+        streams(NEXT_DAY + 30, 6, "b", 1, 2),
+    ]
+    group = reported_next_day(tmp_path, rows)
+    assert running(group) == {"a": {("0", 0)}, "b": {("0", 1), ("0", 2)}}
+    assert changes(group) == [(NEXT_DAY + 30, "b", [("active", "0", 2)], [])]
+    assert group.tasks is not None
+    (before,) = group.tasks.members_before(START + NEXT_DAY * 1_000)
+    assert (before.member_id, before.since_ms, before.since_is_bound) == ("a", START + 20_000, False)
+
+
+def test_a_sample_before_the_period_shows_members_that_wrote_nothing_since(tmp_path: Path) -> None:
+    own = {"tasks": [*streams(0, 0, "a", 0)["tasks"], *streams(0, 0, "b", 1)["tasks"]], "workers": None}
+    rows = [row | own for seconds in (10, 70) for row in sample(seconds)]
+    group = reported_next_day(tmp_path, rows)
+    assert running(group) == {"a": {("0", 0)}, "b": {("0", 1)}}
+    assert group.tasks is not None
+    assert {member.last_row_ms for member in group.tasks.members} == {START + 70_000}
+
+
+def test_a_group_that_was_removed_before_the_period_runs_nothing_of_it(tmp_path: Path) -> None:
+    removal = event(20, "group_removed", "StreamsGroupMetadata", source=2, is_tombstone=True)
+    group = reported_next_day(tmp_path, [streams(10, 1, "a", 0), removal, streams(NEXT_DAY, 3, "b", 1, before=0)])
+    assert running(group) == {"b": {("0", 1)}}
+
+
+def test_a_member_whose_tasks_no_row_shows_is_unknown(tmp_path: Path) -> None:
+    rows = [streams(10, 1, "a", 0), metadata(20, 2, "b", client_id="c-2", client_host="/h2")]
+    group = reported(tmp_path, rows)
+    assert group.tasks is not None
+    assert (running(group), group.tasks.unknown_members) == ({"a": {("0", 0)}}, ("b",))

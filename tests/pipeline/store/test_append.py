@@ -48,10 +48,10 @@ def test_a_deleted_file_stops_the_batch_before_its_commit(storage: Storage) -> N
 
 
 def test_a_commit_that_finds_another_version_than_expected_is_refused(storage: Storage) -> None:
-    storage.append(written(storage, commits([1])), {"app": 1}, expected={"offset_commits": {"app": None}})
+    storage.append(written(storage, commits([1])), {"app": 1}, expected_versions={"offset_commits": {"app": None}})
     with pytest.raises(StorageError, match="was changed by another program meanwhile"):
-        storage.append(written(storage, commits([2])), {"app": 2}, expected={"offset_commits": {"app": None}})
-    storage.append(written(storage, commits([3])), {"app": 2}, expected={"offset_commits": {"app": 1}})
+        storage.append(written(storage, commits([2])), {"app": 2}, expected_versions={"offset_commits": {"app": None}})
+    storage.append(written(storage, commits([3])), {"app": 2}, expected_versions={"offset_commits": {"app": 1}})
     assert seen(storage) == Counter([1, 3])
 
 

@@ -50,7 +50,7 @@ def filled(storage: Storage) -> Storage:
 
 def test_small_files_of_a_date_become_one(filled: Storage) -> None:
     done = compact(filled, now=NOW)
-    assert (done.dates, done.files_before, done.files_after, done.removed) == (1, 11, 1, ())
+    assert (done.dates, done.files_before, done.files_after, done.removed_table_dates) == (1, 11, 1, ())
     assert places(filled) == [
         ("2026-11-01", "compacted"),
         ("2026-11-02", "w-00000010"),

@@ -80,4 +80,4 @@ def test_an_interrupted_compaction_reports_the_dates_that_it_joined(filled: Stor
 def test_an_interrupted_compaction_reports_the_dates_that_it_removed(filled: Storage) -> None:
     done = interrupted(filled, ends_at(1, "removing old dates"), retention=uniform_retention(dt.timedelta(days=17)))
 
-    assert (done.removed, done.dates) == ((("offset_commits", "2026-11-01"),), 0)
+    assert (done.removed_table_dates, done.dates) == ((("offset_commits", "2026-11-01"),), 0)

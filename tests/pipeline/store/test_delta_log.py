@@ -104,7 +104,7 @@ def test_files_without_a_commit_are_in_no_table_and_are_deleted(
 def test_each_old_date_is_removed_by_a_version_of_its_own(storage: Storage) -> None:
     append_at_once(storage, {f"w-{day:08}": [commits([day], day=day)] for day in range(3)})
     done = compact(storage, retention=uniform_retention(dt.timedelta(days=1)), now=NOW)
-    assert done.removed == (("offset_commits", "2026-11-01"), ("offset_commits", "2026-11-02"))
+    assert done.removed_table_dates == (("offset_commits", "2026-11-01"), ("offset_commits", "2026-11-02"))
     assert seen(storage) == Counter([2])
     assert table_of(storage).version() == 3
 
@@ -113,9 +113,9 @@ def test_removing_a_file_that_is_already_removed_is_refused(storage: Storage) ->
     append(storage, "w-00000001", commits([1]))
     one, other = DeltaLog(storage.directory, OFFSET_COMMITS), DeltaLog(storage.directory, OFFSET_COMMITS)
     deleted = other.files()
-    one.commit(remove=one.files())
+    one.commit(files_to_remove=one.files())
     with pytest.raises(StorageError, match=r"the table .*offset_commits was changed by another program meanwhile"):
-        other.commit(remove=deleted)
+        other.commit(files_to_remove=deleted)
 
 
 def test_one_of_two_compactions_of_the_same_files_is_refused(storage: Storage) -> None:
@@ -126,9 +126,9 @@ def test_one_of_two_compactions_of_the_same_files_is_refused(storage: Storage) -
     old = storage.files(OFFSET_COMMITS)
     late = DeltaLog(storage.directory, OFFSET_COMMITS)
     assert late.files() == old
-    assert storage.swap(OFFSET_COMMITS, old, first, same_rows=True)
+    assert storage.swap(OFFSET_COMMITS, old, first, keeps_rows=True)
     with pytest.raises(StorageError, match="was changed by another program meanwhile"):
-        late.commit(add=second, remove=old, same_rows=True)
+        late.commit(files_to_add=second, files_to_remove=old, keeps_rows=True)
     assert seen(storage) == Counter(range(2))
 
 
@@ -137,7 +137,7 @@ def test_a_removal_succeeds_after_rows_were_added_meanwhile(storage: Storage) ->
     late = DeltaLog(storage.directory, OFFSET_COMMITS)
     old = late.files()
     append(storage, "w-2", commits([2]))
-    late.commit(remove=old)
+    late.commit(files_to_remove=old)
     assert seen(storage) == Counter([2])
 
 
@@ -146,7 +146,7 @@ def test_only_one_of_two_retentions_of_the_same_files_succeeds(storage: Storage)
     old = storage.files(OFFSET_COMMITS)
     for is_first in (True, False):
         kept = written(storage, commits([2]), batch="kept")
-        assert storage.swap(OFFSET_COMMITS, old, kept, same_rows=False) == is_first
+        assert storage.swap(OFFSET_COMMITS, old, kept, keeps_rows=False) == is_first
         assert Path(kept[0].path).exists() == is_first
     assert seen(storage) == Counter([2])
 
@@ -163,7 +163,7 @@ def test_a_table_that_another_program_just_made_is_read_again(
 
     monkeypatch.setattr(DeltaTable, "create", be_late)
     with pytest.raises(StorageError, match="was changed by another program meanwhile"):
-        storage.append(written(storage, commits([2])), {"app": 6}, expected={"offset_commits": {"app": None}})
+        storage.append(written(storage, commits([2])), {"app": 6}, expected_versions={"offset_commits": {"app": None}})
     assert seen(storage) == Counter([1])
 
 
@@ -171,9 +171,9 @@ def test_one_of_two_writers_with_the_same_application_is_refused(storage: Storag
     append(storage, "w-00000001", commits([1]))
     one, other = DeltaLog(storage.directory, OFFSET_COMMITS), DeltaLog(storage.directory, OFFSET_COMMITS)
     assert one.transactions() == other.transactions() == {}
-    one.commit(transactions={"app": 2}, expected={"app": None})
+    one.commit(transactions={"app": 2}, expected_versions={"app": None})
     with pytest.raises(StorageError, match=r"the table .*offset_commits was changed by another program meanwhile"):
-        other.commit(transactions={"app": 2}, expected={"app": None})
+        other.commit(transactions={"app": 2}, expected_versions={"app": None})
 
 
 def test_many_versions_are_read_from_a_checkpoint(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -281,7 +281,7 @@ def test_a_vacuum_before_the_commit_spares_files_that_were_written_long_ago(
 @pytest.mark.parametrize("number", [0, 1])
 def test_transactions_of_a_log_that_lost_a_version_are_an_error(storage: Storage, number: int) -> None:
     for offset in range(3):
-        storage.append(written(storage, commits([offset])), {"app": offset}, expected={})
+        storage.append(written(storage, commits([offset])), {"app": offset}, expected_versions={})
     Path(storage.directory.join("offset_commits"), "_delta_log", f"{number:020}.json").unlink()
     with pytest.raises(StorageError, match="cannot read the table"):
         storage.versions_of(OFFSET_COMMITS, ["app"])

@@ -120,7 +120,7 @@ def test_a_kept_record_is_removed_when_a_later_one_becomes_old(storage: Storage)
         storage, [of_day(20, 1, "group_epoch", EPOCH, epoch=1), of_day(5, 2, "group_epoch", EPOCH, epoch=2)]
     ) == {date_of(20): [1], date_of(5): [2]}
     done = compact(storage, retention=uniform_retention(RETENTION), now=NOON + timedelta(days=4))
-    assert done.removed == (("group_events", date_of(20)),)
+    assert done.removed_table_dates == (("group_events", date_of(20)),)
     assert offsets_in(storage) == {date_of(5): [2], date_of(1): [9_000]}
 
 
@@ -128,5 +128,5 @@ def test_a_second_retention_changes_no_file(storage: Storage) -> None:
     rows = [of_day(20, at, "member_metadata", MEMBER, member_id=f"m{at}") for at in range(5)]
     assert thinned(storage, rows) == {date_of(20): [0, 1, 2, 3, 4]}
     files = storage.files(GROUP_EVENTS)
-    assert compact(storage, retention=uniform_retention(RETENTION), now=NOON).removed == ()
+    assert compact(storage, retention=uniform_retention(RETENTION), now=NOON).removed_table_dates == ()
     assert storage.files(GROUP_EVENTS) == files

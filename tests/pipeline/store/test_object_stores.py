@@ -107,7 +107,7 @@ def test_small_files_are_joined_and_old_dates_removed(remote: Storage, monkeypat
     done = compact(remote, now=NOW)
     assert (done.files_before, done.files_after) == (8, 2)
     monkeypatch.setattr(log_module, "_REMOVED_FILES_H", 0)
-    assert compact(remote, now=NOW, retention=uniform_retention(dt.timedelta(days=1))).removed == (
+    assert compact(remote, now=NOW, retention=uniform_retention(dt.timedelta(days=1))).removed_table_dates == (
         ("offset_commits", "2026-11-01"),
     )
     assert offsets_in(remote) == Counter(range(10, 14))
@@ -136,9 +136,9 @@ def test_one_of_two_writers_with_the_same_transaction_is_refused(remote: Storage
     append(remote, "w-1", commits([1]))
     one, other = DeltaLog(remote.directory, OFFSET_COMMITS), DeltaLog(remote.directory, OFFSET_COMMITS)
     assert one.transactions() == other.transactions() == {}
-    one.commit(transactions={"app": 2}, expected={"app": None})
+    one.commit(transactions={"app": 2}, expected_versions={"app": None})
     with pytest.raises(StorageError, match=r"the table s3://.*offset_commits was changed by another program meanwhile"):
-        other.commit(transactions={"app": 2}, expected={"app": None})
+        other.commit(transactions={"app": 2}, expected_versions={"app": None})
 
 
 @pytest.mark.slow

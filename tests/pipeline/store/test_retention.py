@@ -37,9 +37,9 @@ def test_old_dates_are_removed_except_the_newest_of_each_table(storage: Storage)
     append(storage, "build", lags, table=LAG_HISTORY)
     day_three = dt.datetime(2026, 11, 3, 0, 0, tzinfo=dt.UTC)
     kept = compact(storage, retention=uniform_retention(dt.timedelta(days=1)), now=day_three + dt.timedelta(hours=23))
-    assert kept.removed == (("offset_commits", "2026-11-01"), ("lag_history", "2026-10-01"))
+    assert kept.removed_table_dates == (("offset_commits", "2026-11-01"), ("lag_history", "2026-10-01"))
     done = compact(storage, retention=uniform_retention(dt.timedelta(days=1)), now=NOW)
-    assert done.removed == (("offset_commits", "2026-11-02"), ("offset_commits", "2026-11-03"))
+    assert done.removed_table_dates == (("offset_commits", "2026-11-02"), ("offset_commits", "2026-11-03"))
     assert done.removed_dates == 2
     assert seen(storage) == Counter([3])
 

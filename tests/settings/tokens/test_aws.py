@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kafka_groups import __version__
+from kafka_groups.admin import GroupAdmin
 from kafka_groups.admin.librdkafka import open_consumer
 from kafka_groups.settings import ConnectionSettings, TokenCredentials
 from kafka_groups.settings.librdkafka import client_properties, resolve_client
@@ -209,7 +210,8 @@ def test_without_botocore_the_error_names_the_extra(mocker: MockerFixture) -> No
     )
 
 
-def test_librdkafka_gets_the_same_token(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_librdkafka_gets_the_same_token(monkeypatch: pytest.MonkeyPatch, mocker: MockerFixture, tmp_path: Path) -> None:
+    mocker.patch("kafka_groups.admin.librdkafka.time.time", return_value=NOW_S)
     isolate_aws(
         monkeypatch, tmp_path, config=f"[profile dev]\naws_access_key_id={KEY}\naws_secret_access_key={SECRET}\n"
     )
@@ -228,9 +230,10 @@ def test_librdkafka_gets_the_same_token(monkeypatch: pytest.MonkeyPatch, tmp_pat
 def test_brokers_get_the_token_by_oauthbearer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     isolate_aws(monkeypatch, tmp_path)
     credentials = resolve(*MSK_IAM).credentials
+    # The thread that signs needs true time.
     with (
         SaslCluster(brokers=1, groups={"a": Group(coordinator=1)}) as cluster,
-        cluster.admin(credentials=credentials) as admin,
+        GroupAdmin(cluster.settings(credentials=credentials)) as admin,
     ):
         assert sorted(admin.list_groups().all()) == ["a"]
     lead, token = cluster.messages[0].decode().split("Bearer ")

@@ -115,7 +115,9 @@ def with_settings(error: AdminError, settings: ConnectionSettings, endpoint: End
     """
     text = str(error)
     named = {canonical_name(word) for word in _PROPERTY.findall(text)} | _deciding(error, text, settings, endpoint)
-    see = _list_by_source(settings.sources, lambda name: name in named and name in NETWORK_KEYS)
+    # The error of a source of tokens may have the place of a property itself.
+    unseen = {name: source for name, source in settings.sources.items() if source not in text}
+    see = _list_by_source(unseen, lambda name: name in named and name in NETWORK_KEYS)
     is_tls = settings.tls is not None and not isinstance(error, AuthenticationFailedError) and "certificate" in text
     prefixes = [*_UNUSED.get(type(error), ()), *(_UNUSED[TlsFailedError] if is_tls else ())]
     used = NETWORK_KEYS if isinstance(settings.credentials, TokenCredentials) else NETWORK_KEYS - TOKEN_KEYS

@@ -20,6 +20,7 @@ from kafka_groups.settings import ConnectionSettings, resolve_settings
 # Seconds since the start of the process: until when a broker must have responded, and until when all must be done.
 _SILENCE_S: Final = 0.25
 _ALL_S: Final = 1.4
+_COMMAND_TIMEOUT: Final = "1s"
 # On a slow machine the start alone may take that long.
 _LEAST_S: Final = 0.1
 # All bootstrap servers are tried at once, but not those of a very long list.
@@ -37,6 +38,8 @@ def find_names(kind: str, options: Mapping[str, Any]) -> Sequence[str]:
         config=options.get("config"),
         properties=options.get("properties") or (),
         profile=options.get("profile"),
+        # A command that prints a password may take a part of the time.
+        timeout=_COMMAND_TIMEOUT,
         environment=os.environ,
     )
     cache = NameCache(kind, settings)

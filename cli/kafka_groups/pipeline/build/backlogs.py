@@ -16,7 +16,8 @@ from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_OFFSETS
 _LATE_MS: Final = 600_000
 # Ingest reads up to the last stable offset. Samples of brokers that return none have the log end offset instead.
 _SAMPLED_ENDS: Final = """
-    SELECT topic_id, partition, log_start_offset AS start, coalesce(last_stable_offset, log_end_offset) AS stable_end
+    SELECT topic_id, partition, log_start_offset AS log_start,
+        coalesce(last_stable_offset, log_end_offset) AS stable_end
     FROM {rows}
     WHERE date = {date} AND cluster_id = {cluster_id} AND origin = 'sample' AND topic = {topic}
         AND CAST(observed_at AS BIGINT) / 1000 = {sampled_ms}
@@ -26,12 +27,12 @@ _SAMPLED_ENDS: Final = """
 class SampledEnd(NamedTuple):
     """A partition of `__consumer_offsets` in a sample; None stands for an unknown value.
 
-    `start` is its log start offset, and `stable_end` its last stable offset.
+    `log_start` is its log start offset, and `stable_end` its last stable offset.
     """
 
     topic_id: str | None
     partition: int
-    start: int | None
+    log_start: int | None
     stable_end: int | None
 
 
@@ -50,12 +51,12 @@ def describe_backlogs(storage: Storage, queries: Queries, coverages: Mapping[str
         has_backlog = _has_backlog(storage, queries, cluster, sampled_ms)
         if has_backlog is False:
             continue
-        times = (
+        last_times = (
             f"the last record that was read from __consumer_offsets was written at {format_minute(read_ms)}, and the "
             f"last sample was taken at {format_minute(sampled_ms)}"
         )
-        commits = "commits in between" if has_backlog else "commits in between, if there are any,"
-        sentence = f"{times}: {commits} are known from samples only, until ingest runs again."
+        unread_commits = "commits in between" if has_backlog else "commits in between, if there are any,"
+        sentence = f"{last_times}: {unread_commits} are known from samples only, until ingest runs again."
         yield name_cluster(sentence, cluster, coverages)
 
 
@@ -73,13 +74,15 @@ def _has_backlog(storage: Storage, queries: Queries, cluster_id: str, sampled_ms
         position = read_position(storage, cluster_id, topic_id, partitions)
     except SourceError:
         return None
-    if not sampled_ends or all(batch is None for batch in position.batches.values()):
+    if not sampled_ends or all(batch is None for batch in position.batch_numbers.values()):
         return None
-    known_ends = [end for end in sampled_ends if end.stable_end is not None]
-    offsets = position.start.next_offsets
-    if any((end.stable_end or 0) > max(offsets.get(end.partition, 0), end.start or 0) for end in known_ends):
+    ends_with_offset = [end for end in sampled_ends if end.stable_end is not None]
+    next_offsets = position.start.next_offsets
+    if any(
+        (end.stable_end or 0) > max(next_offsets.get(end.partition, 0), end.log_start or 0) for end in ends_with_offset
+    ):
         return True
-    return False if len(known_ends) == len(sampled_ends) else None
+    return False if len(ends_with_offset) == len(sampled_ends) else None
 
 
 def _read_sampled_ends(queries: Queries, cluster_id: str, sampled_ms: int) -> list[SampledEnd]:

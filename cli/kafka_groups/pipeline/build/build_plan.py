@@ -43,20 +43,20 @@ ALL_DATES: Final = DateRange()
 class BuildPlan:
     """The dates of a build, each list ascending.
 
-    - `changed` are the dates whose rows are out of date. This build writes `to_write`, a part of them.
-    - `to_read` are the dates whose facts are read: changed dates up to the last selected one, and earlier dates whose
-      facts no state includes.
+    - `changed_dates` are the dates whose rows are out of date. This build writes `dates_to_write`, a part of them.
+    - `dates_to_read` are the dates whose facts are read: changed dates up to the last selected one, and earlier dates
+      whose facts no state includes.
     """
 
     state: FactState
-    changed: Sequence[date]
-    to_write: Sequence[date]
-    to_read: Sequence[date]
+    changed_dates: Sequence[date]
+    dates_to_write: Sequence[date]
+    dates_to_read: Sequence[date]
 
     @property
     def days_before_ranges(self) -> list[date]:
         """The days just before ranges of dates to read: a rebalance that ended in a range may have begun there."""
-        return sorted({day - _DAY for day in self.to_read} - {*self.to_read})
+        return sorted({day - _DAY for day in self.dates_to_read} - {*self.dates_to_read})
 
     @property
     def first_state_date(self) -> date:
@@ -66,24 +66,27 @@ class BuildPlan:
         Rebuilding that day's rebalances needs the state one day earlier still. If a date has no state, the newest
         earlier state counts.
         """
-        oldest = self.to_read[-1] - (self.state.lookback_days + 2) * _DAY
-        return max((day for day in (*self.state.states, *self.to_read) if day <= oldest), default=oldest)
+        oldest_needed = self.dates_to_read[-1] - (self.state.lookback_days + 2) * _DAY
+        return max(
+            (day for day in (*self.state.state_dates, *self.dates_to_read) if day <= oldest_needed),
+            default=oldest_needed,
+        )
 
     def files_to_read(self, storage: Storage) -> list[DataFile]:
         """Return the files of facts and of states for this build; their paths are addresses that tasks can open.
 
-        `to_read` must not be empty. Raises StorageError.
+        `dates_to_read` must not be empty. Raises StorageError.
         """
-        before = self.days_before_ranges
+        days_before = self.days_before_ranges
         tables = (OFFSET_COMMITS, PARTITION_OFFSETS, SHARE_OFFSETS)
-        files = [file for table in tables for file in self._fact_files(table, self.to_read)]
-        files += _files_on(storage.files(PARTITION_STATE), [self.state.newest_before(self.to_read[0])])
+        files = [file for table in tables for file in self._select_fact_files(table, self.dates_to_read)]
+        files += _select_files(storage.files(PARTITION_STATE), [self.state.newest_state_before(self.dates_to_read[0])])
         if self.state.has_old_events:
             # Members of events that are older than the retention may still be in their groups.
-            files += self._fact_files(GROUP_EVENTS, self.state.dates)
+            files += self._select_fact_files(GROUP_EVENTS, self.state.dates)
         else:
-            files += self._fact_files(GROUP_EVENTS, [*before, *self.to_read])
-            files += _files_on(storage.files(GROUP_STATE), [self.state.newest_before(before[0])])
+            files += self._select_fact_files(GROUP_EVENTS, [*days_before, *self.dates_to_read])
+            files += _select_files(storage.files(GROUP_STATE), [self.state.newest_state_before(days_before[0])])
         return [replace(file, path=storage.directory.address(file.path)) for file in files]
 
     def estimate_facts(self) -> int:
@@ -91,18 +94,18 @@ class BuildPlan:
 
         Events of `days_before_ranges` are not counted.
         """
-        is_of_all_dates = bool(self.to_write) and self.state.has_old_events
-        days = {*map(str, self.state.dates if is_of_all_dates else self.to_read)}
-        return sum(file.rows for file in self.state.files if file.date in days)
+        reads_all_dates = bool(self.dates_to_write) and self.state.has_old_events
+        date_names = {*map(str, self.state.dates if reads_all_dates else self.dates_to_read)}
+        return sum(file.rows for file in self.state.files if file.date in date_names)
 
-    def _fact_files(self, table: Table, days: Iterable[date]) -> list[DataFile]:
-        return _files_on([file for file in self.state.files if file.table == table.name], days)
+    def _select_fact_files(self, table: Table, days: Iterable[date]) -> list[DataFile]:
+        return _select_files([file for file in self.state.files if file.table == table.name], days)
 
 
-def _files_on(files: Iterable[DataFile], days: Iterable[date | None]) -> list[DataFile]:
+def _select_files(files: Iterable[DataFile], days: Iterable[date | None]) -> list[DataFile]:
     """Return the files of some dates; None among the dates is ignored."""
-    dates = {str(day) for day in days if day is not None}
-    return [file for file in files if file.date in dates]
+    date_names = {str(day) for day in days if day is not None}
+    return [file for file in files if file.date in date_names]
 
 
 def plan_build(
@@ -113,16 +116,18 @@ def plan_build(
     Without `limits`, the default limits are used. With `full`, the plan ignores earlier builds, provided that a
     selected date has facts. Raises StorageError.
     """
-    state = FactState(storage, limits or Limits(), lookback_days)
+    fact_state = FactState(storage, limits or Limits(), lookback_days)
     # This forgets in memory only. A build without a date must not make the next one a full build.
-    if full and any(day in selection for day in state.dates):
-        state.forget_last_build()
-    changed = state.dates_to_build()
+    if full and any(day in selection for day in fact_state.dates):
+        fact_state.forget_last_build()
+    changed_dates = fact_state.dates_to_build()
     # A changed date before the selected ones gets a new state, but no new rows.
-    dates = [day for day in changed if day <= selection.last]
-    to_write = [day for day in dates if day in selection]
-    to_read = state.dates_to_read(dates) if to_write else ()
-    return BuildPlan(state=state, changed=changed, to_write=to_write, to_read=to_read)
+    dates_until_last = [day for day in changed_dates if day <= selection.last]
+    dates_to_write = [day for day in dates_until_last if day in selection]
+    dates_to_read = fact_state.dates_to_read(dates_until_last) if dates_to_write else ()
+    return BuildPlan(
+        state=fact_state, changed_dates=changed_dates, dates_to_write=dates_to_write, dates_to_read=dates_to_read
+    )
 
 
 def estimate_facts(

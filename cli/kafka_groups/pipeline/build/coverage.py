@@ -10,7 +10,7 @@ from kafka_groups.pipeline.build.sentences import capitalize_first, name_cluster
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, SHARE_OFFSETS
 
 # Each table has the time of a fact in this column.
-TIMES: Final = {
+TIME_COLUMNS: Final = {
     OFFSET_COMMITS: "commit_time",
     GROUP_EVENTS: "record_time",
     PARTITION_OFFSETS: "observed_at",
@@ -68,7 +68,9 @@ def describe_missing_commits(coverages: Mapping[str, Coverage], consequence: str
 
 def _describe_clusters_without(coverages: Mapping[str, Coverage], sentence: str, *sources: Source) -> Iterator[str]:
     """Yield the sentence for each cluster without facts from any of the sources; once if all clusters lack them."""
-    clusters = [cluster for cluster, known in sorted(coverages.items()) if known.last_ms.keys().isdisjoint(sources)]
+    clusters = [
+        cluster for cluster, coverage in sorted(coverages.items()) if coverage.last_ms.keys().isdisjoint(sources)
+    ]
     if len(clusters) == len(coverages):
         yield capitalize_first(sentence)
     else:

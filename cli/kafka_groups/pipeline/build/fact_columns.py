@@ -78,7 +78,7 @@ def convert_commits(rows: Any, day: int) -> Any:
         rows.select([*PARTITION_KEY, "group", "source_offset"]),
         {
             "day": _repeat_day(day, rows),
-            "at_us": times_within(rows["commit_time"], day),
+            "at_us": replace_foreign_times(rows["commit_time"], day),
             "is_record": pc.equal(rows["origin"], "topic"),
             "is_deletion": is_deletion,
             "committed_offset": pc.if_else(is_deletion, None, offset),
@@ -120,15 +120,15 @@ def convert_observations(rows: Any, day: int) -> Any:
 def convert_events(rows: Any, day: int) -> Any:
     """Return the rows of `group_events` with the columns of GROUP_KEY, `day` and EventRows, in the same order.
 
-    `at_us` is midnight if the time of a record is not on the day (`times_within`).
+    `at_us` is midnight if the time of a record is not on the day (`replace_foreign_times`).
     """
     details = select_details(rows["record_name"], rows["details"])
-    expressions = [read_expression(text) for text in details.to_pylist()]
+    expressions = [read_expression(record_details) for record_details in details.to_pylist()]
     return _add_columns(
         rows.drop_columns(["record_time", "state_time", "details"]),
         {
             "day": _repeat_day(day, rows),
-            "at_us": times_within(rows["record_time"], day),
+            "at_us": replace_foreign_times(rows["record_time"], day),
             "state_us": to_microseconds(rows["state_time"]),
             "expression": pa.array(expressions, pa.string()),
         },
@@ -148,17 +148,17 @@ def convert_group_states(rows: Any, day: int) -> Any:
     return _add_columns(rows.select(["cluster_id", "group"]), columns)
 
 
-def times_within(times: Any, day: int) -> Any:
+def replace_foreign_times(times: Any, day: int) -> Any:
     """Return timestamps in µs since 1970, with midnight in place of impossible ones.
 
     A time is impossible if it is null or not on the day of its file. Midnight is the earliest time of the day, so it
     does not extend the coverage of the cluster.
     """
-    at_us = to_microseconds(times)
+    time_us = to_microseconds(times)
     midnight_us = day * DAY_US
-    is_within = pc.and_(pc.greater_equal(at_us, midnight_us), pc.less(at_us, midnight_us + DAY_US))
+    is_on_day = pc.and_(pc.greater_equal(time_us, midnight_us), pc.less(time_us, midnight_us + DAY_US))
     # `to_flags` makes null false.
-    return pc.if_else(pa.array(to_flags(is_within)), at_us, midnight_us)
+    return pc.if_else(pa.array(to_flags(is_on_day)), time_us, midnight_us)
 
 
 def to_microseconds(times: Any) -> Any:
@@ -171,12 +171,12 @@ def _number_ids(ids: Any) -> Any:
 
     Null stays null.
     """
-    encoded = ids.dictionary_encode()
-    numbers = []
-    for text in encoded.dictionary.to_pylist():
-        digest = hashlib.blake2b(text.encode(), digest_size=_ID_BYTES).digest()
-        numbers.append(int.from_bytes(digest) >> 1)
-    return pa.array(numbers, pa.int64()).take(encoded.indices)
+    id_dictionary = ids.dictionary_encode()
+    id_numbers = []
+    for topic_id in id_dictionary.dictionary.to_pylist():
+        digest = hashlib.blake2b(topic_id.encode(), digest_size=_ID_BYTES).digest()
+        id_numbers.append(int.from_bytes(digest) >> 1)
+    return pa.array(id_numbers, pa.int64()).take(id_dictionary.indices)
 
 
 def _repeat_day(day: int, rows: Any) -> Any:
@@ -185,5 +185,5 @@ def _repeat_day(day: int, rows: Any) -> Any:
 
 def _add_columns(rows: Any, columns: dict[str, Any]) -> Any:
     """Return a record batch with the columns of `rows` and these columns."""
-    named = {name: rows[name] for name in rows.schema.names} | columns
-    return pa.RecordBatch.from_arrays(list(named.values()), list(named))
+    all_columns = {name: rows[name] for name in rows.schema.names} | columns
+    return pa.RecordBatch.from_arrays(list(all_columns.values()), list(all_columns))

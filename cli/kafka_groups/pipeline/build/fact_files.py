@@ -77,24 +77,24 @@ def read_facts(files: Iterable[DataFile]) -> Iterator[Any]:
 
     The paths of the files are addresses (`RootDirectory.address`). Raises StorageError.
     """
-    parts = FactSummaryParts()
-    for name, same_table in groupby(sorted(files, key=attrgetter("table")), attrgetter("table")):
-        reader = _READERS[STORED_TABLES[name]]
-        yield from reader.pack(_convert_files(same_table, reader, parts))
-    for summed in parts.to_batches():
-        yield make_result_rows("summary", summed)
+    summary_parts = FactSummaryParts()
+    for table_name, table_files in groupby(sorted(files, key=attrgetter("table")), attrgetter("table")):
+        reader = _READERS[STORED_TABLES[table_name]]
+        yield from reader.pack(_convert_files(table_files, reader, summary_parts))
+    for summary_rows in summary_parts.to_batches():
+        yield make_result_rows("summary", summary_rows)
 
 
-def _convert_files(files: Iterable[DataFile], reader: _TableReader, parts: FactSummaryParts) -> Iterator[Any]:
-    """Yield the converted rows of files of one table as record batches, and add their parts of the summary to `parts`.
+def _convert_files(files: Iterable[DataFile], reader: _TableReader, summary_parts: FactSummaryParts) -> Iterator[Any]:
+    """Yield the converted rows of files of one table as record batches, and fill `summary_parts` with their parts.
 
-    `parts` is complete after the last batch. Raises StorageError.
+    `summary_parts` is complete after the last batch. Raises StorageError.
     """
     for file in files:
         day = day_number(date.fromisoformat(file.date))
         for rows in read_columns(file.path, reader.names):
-            for part in reader.summarize(rows, day):
-                parts.add(part)
+            for summary_part in reader.summarize(rows, day):
+                summary_parts.add(summary_part)
             yield reader.convert(rows, day)
 
 
@@ -114,8 +114,8 @@ def _pack_partition_states(batches: Iterator[Any]) -> Iterator[Any]:
     """Yield StageRows of states of partitions and keys, which are already packed."""
     for rows in batches:
         for kind in (RowKind.LOG_STATE, RowKind.KEY_STATE):
-            of_kind = rows.filter(pc.equal(rows["kind"], int(kind)))
-            yield make_rows(kind, {name: of_kind[name] for name in of_kind.schema.names})
+            rows_of_kind = rows.filter(pc.equal(rows["kind"], int(kind)))
+            yield make_rows(kind, {name: rows_of_kind[name] for name in rows_of_kind.schema.names})
 
 
 def _pack_group_states(batches: Iterator[Any]) -> Iterator[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.build.fact_columns import times_within
+from kafka_groups.pipeline.build.fact_columns import replace_foreign_times
 from kafka_groups.pipeline.build.fact_summary import FactSummaryRows
 from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_TOPIC, PARTITION_OFFSETS, Table
@@ -39,7 +39,7 @@ def _summarize_groups(table: Table, rows: Any, times: Any, day: int) -> Any:
             "origin": rows["origin"],
             "cluster_id": rows["cluster_id"],
             "group": sampled_group,
-            "last_us": times_within(times, day),
+            "last_us": replace_foreign_times(times, day),
         },
     )
 
@@ -49,20 +49,20 @@ def summarize_observations(rows: Any, day: int) -> list[Any]:
 
     The first one has parts for samples and backfills, the second one parts for partitions. `day` is in days since 1970.
     """
-    at_us = times_within(rows["observed_at"], day)
+    at_us = replace_foreign_times(rows["observed_at"], day)
     log_end = rows["log_end_offset"]
-    is_known = pc.is_valid(log_end)
-    samples = {
+    has_log_end = pc.is_valid(log_end)
+    sample_columns = {
         "origin": rows["origin"],
         "cluster_id": rows["cluster_id"],
         "topic": pc.if_else(pc.equal(rows["topic"], OFFSETS_TOPIC), rows["topic"], None),
         "sample_us": pc.if_else(pc.equal(rows["origin"], "sample"), at_us, None),
         "last_us": at_us,
-        "is_complete": is_known,
+        "is_complete": has_log_end,
     }
     # The time of an unknown log end does not count.
-    known_at_us = pc.if_else(is_known, at_us, None)
-    partitions = {
+    known_at_us = pc.if_else(has_log_end, at_us, None)
+    partition_columns = {
         "cluster_id": rows["cluster_id"],
         "topic": rows["topic"],
         "partition": rows["partition"],
@@ -71,7 +71,7 @@ def summarize_observations(rows: Any, day: int) -> list[Any]:
         "min_end": log_end,
         "max_end": log_end,
     }
-    return [_make_part(PARTITION_OFFSETS, day, samples), _make_part(PARTITION_OFFSETS, day, partitions)]
+    return [_make_part(PARTITION_OFFSETS, day, sample_columns), _make_part(PARTITION_OFFSETS, day, partition_columns)]
 
 
 def summarize_nothing(_rows: Any, _day: int) -> list[Any]:

@@ -72,46 +72,46 @@ class FactSummaryParts:
     """A collection of parts of a summary, which adds them up now and then, so that they take little memory."""
 
     def __init__(self) -> None:
-        self._waiting: list[Any] = []
+        self._waiting_parts: list[Any] = []
 
     def add(self, part: Any) -> None:
         """Add a record batch of FactSummaryRows, whose keys may occur several times."""
-        self._waiting.append(_aggregate(pa.Table.from_batches([part])))
-        if sum(len(rows) for rows in self._waiting) > _WAITING_ROWS:
-            self._waiting = [_aggregate(pa.concat_tables(self._waiting))]
+        self._waiting_parts.append(_aggregate(pa.Table.from_batches([part])))
+        if sum(len(rows) for rows in self._waiting_parts) > _WAITING_ROWS:
+            self._waiting_parts = [_aggregate(pa.concat_tables(self._waiting_parts))]
 
     def to_batches(self) -> list[Any]:
         """Return the parts added up, as record batches of FactSummaryRows with one row for each key."""
-        return _aggregate(pa.concat_tables(self._waiting)).to_batches() if self._waiting else []
+        return _aggregate(pa.concat_tables(self._waiting_parts)).to_batches() if self._waiting_parts else []
 
 
 def _aggregate(rows: Any) -> Any:
     """Return a table of FactSummaryRows with one row for each key."""
-    summed = rows.group_by(list(_KEY)).aggregate(list(_AGGREGATIONS))
-    renamed = {f"{name}_{function}": name for name, function in _AGGREGATIONS}
-    names = [renamed.get(name, name) for name in summed.column_names]
-    return summed.rename_columns(names).select(FactSummaryRows.names())
+    totals = rows.group_by(list(_KEY)).aggregate(list(_AGGREGATIONS))
+    column_names = {f"{name}_{function}": name for name, function in _AGGREGATIONS}
+    new_names = [column_names.get(name, name) for name in totals.column_names]
+    return totals.rename_columns(new_names).select(FactSummaryRows.names())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterDay:
     """The times at which a cluster was read on a day, in µs since 1970; NULL where nothing was read.
 
-    - `commit_record_us` is the time of the last commit record, `record_us` of the last record of any kind.
-    - `sample_us` is the time of the last sample of log ends.
+    - `last_commit_record_us` is the time of the last commit record, `last_record_us` of the last record of any kind.
+    - `last_sample_us` is the time of the last sample of log ends.
     - `complete_samples_us` are the times of the complete samples (UNLISTED_LOG_END), ascending.
     """
 
-    commit_record_us: int
-    record_us: int
-    sample_us: int
+    last_commit_record_us: int
+    last_record_us: int
+    last_sample_us: int
     complete_samples_us: Ints
 
 
 NOTHING_READ: Final = ClusterDay(
-    commit_record_us=NULL,
-    record_us=NULL,
-    sample_us=NULL,
+    last_commit_record_us=NULL,
+    last_record_us=NULL,
+    last_sample_us=NULL,
     complete_samples_us=np.zeros(0, np.int64),
 )
 
@@ -148,26 +148,26 @@ def summarize(parts: Any, days: Collection[int]) -> FactSummary:
     rows = _aggregate(parts.filter(pc.is_in(parts["day"], pa.array(days, pa.int32()))))
     is_partition = pc.is_valid(rows["partition"])
     last_us: dict[tuple[str, str, str, int], int] = {}
-    groups: dict[tuple[str, str, int], dict[str, int]] = defaultdict(dict)
-    samples: dict[tuple[str, int], dict[int, dict[bool, bool]]] = defaultdict(lambda: defaultdict(dict))
+    times_by_group: dict[tuple[str, str, int], dict[str, int]] = defaultdict(dict)
+    is_complete_by_sample: dict[tuple[str, int], dict[int, dict[bool, bool]]] = defaultdict(lambda: defaultdict(dict))
     for row in rows.filter(pc.invert(is_partition)).to_pylist():
         cluster = row["cluster_id"]
         day = row["day"]
         key = (row["table"], row["origin"], cluster, day)
         last_us[key] = max(row["last_us"], last_us.get(key, NULL))
         if row["sample_us"] is not None:
-            samples[cluster, day][row["sample_us"]][row["topic"] is not None] = row["is_complete"]
+            is_complete_by_sample[cluster, day][row["sample_us"]][row["topic"] is not None] = row["is_complete"]
         elif row["group"] is not None:
-            groups[cluster, row["group"], day][row["table"]] = row["last_us"]
+            times_by_group[cluster, row["group"], day][row["table"]] = row["last_us"]
     cluster_days = {(cluster, day) for _, _, cluster, day in last_us}
     return FactSummary(
-        clusters={key: _summarize_cluster(*key, last_us, samples[key]) for key in cluster_days},
+        clusters={key: _summarize_cluster(*key, last_us, is_complete_by_sample[key]) for key in cluster_days},
         groups={
             key: SampledGroup(
                 listed_us=times_us.get(GROUP_EVENTS.name, NULL),
                 commit_us=times_us.get(OFFSET_COMMITS.name, NULL),
             )
-            for key, times_us in groups.items()
+            for key, times_us in times_by_group.items()
         },
         idle_partitions=_count_idle_partitions(rows.filter(is_partition)),
         last_us=last_us,
@@ -178,22 +178,26 @@ def _summarize_cluster(
     cluster: str,
     day: int,
     last_us: Mapping[tuple[str, str, str, int], int],
-    samples: Mapping[int, Mapping[bool, bool]],
+    is_complete_by_sample: Mapping[int, Mapping[bool, bool]],
 ) -> ClusterDay:
     """Return the times at which a cluster was read on a day.
 
-    `samples` has, by time of the sample, whether all log ends of __consumer_offsets (True) and of other topics (False)
-    are known. A sample is complete if it has no UNLISTED_LOG_END. If the user may not describe __consumer_offsets,
-    the sample counts as complete if all log ends of other topics are known.
+    `is_complete_by_sample` has, by time of the sample, whether all log ends of __consumer_offsets (True) and of other
+    topics (False) are known. A sample is complete if it has no UNLISTED_LOG_END. If the user may not describe
+    __consumer_offsets, the sample counts as complete if all log ends of other topics are known.
     """
-    complete = [at_us for at_us, outcomes in samples.items() if outcomes.get(True, outcomes.get(False))]
-    commit_record_us = last_us.get((OFFSET_COMMITS.name, "topic", cluster, day), NULL)
-    event_us = last_us.get((GROUP_EVENTS.name, "topic", cluster, day), NULL)
+    complete_samples = [
+        at_us
+        for at_us, is_complete_by_kind in is_complete_by_sample.items()
+        if is_complete_by_kind.get(True, is_complete_by_kind.get(False))
+    ]
+    last_commit_record_us = last_us.get((OFFSET_COMMITS.name, "topic", cluster, day), NULL)
+    last_event_us = last_us.get((GROUP_EVENTS.name, "topic", cluster, day), NULL)
     return ClusterDay(
-        commit_record_us=commit_record_us,
-        record_us=max(commit_record_us, event_us),
-        sample_us=last_us.get((PARTITION_OFFSETS.name, "sample", cluster, day), NULL),
-        complete_samples_us=np.array(sorted(complete), np.int64),
+        last_commit_record_us=last_commit_record_us,
+        last_record_us=max(last_commit_record_us, last_event_us),
+        last_sample_us=last_us.get((PARTITION_OFFSETS.name, "sample", cluster, day), NULL),
+        complete_samples_us=np.array(sorted(complete_samples), np.int64),
     )
 
 
@@ -201,5 +205,5 @@ def _count_idle_partitions(rows: Any) -> dict[tuple[str, str, int], int]:
     """Return by cluster, topic and day how many partitions were observed more than once, always with one log end."""
     has_one_end = pc.equal(rows["min_end"], rows["max_end"])
     is_idle = pc.and_(has_one_end, pc.less(rows["first_us"], rows["last_us"]))
-    counted = rows.filter(is_idle).group_by(["cluster_id", "topic", "day"]).aggregate([([], "count_all")])
-    return {(row["cluster_id"], row["topic"], row["day"]): row["count_all"] for row in counted.to_pylist()}
+    partition_counts = rows.filter(is_idle).group_by(["cluster_id", "topic", "day"]).aggregate([([], "count_all")])
+    return {(row["cluster_id"], row["topic"], row["day"]): row["count_all"] for row in partition_counts.to_pylist()}

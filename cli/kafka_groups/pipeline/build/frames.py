@@ -129,9 +129,10 @@ class KeySummary(Frame):
     last_move_us: Ints = column(INT64, "last commit, or last sample that shows another offset", unit=MICROSECONDS)
     last_commit_us: Ints = column(INT64, "time of the last commit", unit=MICROSECONDS)
     has_records: Flags = column(BOOLEAN, "true if a record of __consumer_offsets was read")
-    sampled_us: Ints = column(INT64, "last sample that saw the commit; NULL after its deletion", unit=MICROSECONDS)
+    last_seen_us: Ints = column(INT64, "last sample that saw the commit; NULL after its deletion", unit=MICROSECONDS)
     samples_since_seen: Ints = column(
-        INT64, "number of complete samples after sampled_us, at most two; the first may be the one that saw the commit"
+        INT64,
+        "number of complete samples after last_seen_us, at most two; the first may be the one that saw the commit",
     )
     missing_since_us: Ints = column(
         INT64, "time of the second of these samples: it lacks the commit", unit=MICROSECONDS
@@ -145,7 +146,7 @@ class KeyActivity(Frame):
     consumed: Ints = column(INT64, "number of offsets by which the commits advanced", unit=RECORDS)
     commits: Ints = column(INT64, "number of commit records")
     moves: Ints = column(INT64, "number of commits, and of samples that show another offset")
-    sampled_us: Ints = column(INT64, "the day's last sample that saw the commit; NULL if none did", unit=MICROSECONDS)
+    last_seen_us: Ints = column(INT64, "the day's last sample that saw the commit; NULL if none did", unit=MICROSECONDS)
     has_commit: Flags = column(BOOLEAN, "true if there is a commit at the end of the day")
     deleted_us: Ints = column(INT64, "the day's last deletion of the commit; NULL if none", unit=MICROSECONDS)
     clock_jump_ms: Ints = column(
@@ -182,9 +183,9 @@ class LagExtremes(Frame):
     """Row i has the worst values of the lag rows of key i on a day; NULL where they have none."""
 
     max_time_lag_ms: Ints = column(INT64, "longest time lag", unit=MILLISECONDS)
-    min_margin: Ints = column(INT64, "smallest retention margin", unit=RECORDS)
-    last_margin_at_ms: Ints = column(INT64, "time of the last row with a retention margin", unit=MILLISECONDS)
-    last_margin: Ints = column(INT64, "retention margin at that time", unit=RECORDS)
+    min_retention_margin: Ints = column(INT64, "smallest retention margin", unit=RECORDS)
+    last_retention_margin_at_ms: Ints = column(INT64, "time of the last row with a retention margin", unit=MILLISECONDS)
+    last_retention_margin: Ints = column(INT64, "retention margin at that time", unit=RECORDS)
     retention_left_ms: Ints = column(
         INT64,
         "time until the log start passes the commit, at the day's rates; 0 if it has passed, NULL if it never will",

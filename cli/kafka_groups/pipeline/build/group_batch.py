@@ -27,18 +27,18 @@ IdlePartitions = Mapping[tuple[str, str, int], int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupBatch:
-    """All rows of some groups. A group is an index in the Arrow columns `cluster_id` and `name`.
+    """All rows of some groups. A group is an index in the Arrow columns `cluster_id` and `group_id`.
 
     - `states` has by group the state before the first day, as JSON.
     - `events` has the events by group and day (days since 1970).
-    - `rows` is a table of StageRows, sorted by group, kind, day, topic and partition.
+    - `stage_rows` is a table of StageRows, sorted by group, kind, day, topic and partition.
     """
 
     cluster_id: Any
-    name: Any
+    group_id: Any
     states: Mapping[int, str]
     events: Mapping[int, Mapping[int, DayEvents]]
-    rows: Any
+    stage_rows: Any
     group_of_row: Ints
 
     @classmethod
@@ -47,31 +47,31 @@ class GroupBatch:
 
         Their kinds are GROUP_STATE (at most one for each group), EVENTS, STATUSES and KEY_DAYS.
         """
-        table = sort_rows(rows, (*GROUP_KEY, "kind", "day", "topic", "partition")).combine_chunks()
-        is_start = is_segment_start(*(to_codes(table[name]) for name in GROUP_KEY))
-        group = np.cumsum(is_start) - 1
-        groups = table.take(pa.array(np.flatnonzero(is_start)))
-        state_rows, state_indices = select_kind(table, RowKind.GROUP_STATE)
+        stage_rows = sort_rows(rows, (*GROUP_KEY, "kind", "day", "topic", "partition")).combine_chunks()
+        is_start = is_segment_start(*(to_codes(stage_rows[name]) for name in GROUP_KEY))
+        group_number = np.cumsum(is_start) - 1
+        first_rows = stage_rows.take(pa.array(np.flatnonzero(is_start)))
+        state_rows, state_indices = select_kind(stage_rows, RowKind.GROUP_STATE)
         states = [payload.decode() for payload in state_rows["payload"].to_pylist()]
-        event_rows, event_indices = select_kind(table, RowKind.EVENTS)
+        event_rows, event_indices = select_kind(stage_rows, RowKind.EVENTS)
         events, payload_of_event = unpack_events(event_rows["payload"])
         return cls(
-            cluster_id=groups["cluster_id"].combine_chunks(),
-            name=groups["group"].combine_chunks(),
-            states=dict(zip(group[state_indices].tolist(), states, strict=True)),
-            events=read_day_events(events, group[event_indices][payload_of_event]),
-            rows=table,
-            group_of_row=group,
+            cluster_id=first_rows["cluster_id"].combine_chunks(),
+            group_id=first_rows["group"].combine_chunks(),
+            states=dict(zip(group_number[state_indices].tolist(), states, strict=True)),
+            events=read_day_events(events, group_number[event_indices][payload_of_event]),
+            stage_rows=stage_rows,
+            group_of_row=group_number,
         )
 
     def __len__(self) -> int:
         """Return the number of groups."""
-        return len(self.name)
+        return len(self.group_id)
 
     def group_columns(self, groups: Ints) -> dict[str, Any]:
         """Return the columns of GROUP_KEY, as Arrow columns, for these groups."""
         indices = pa.array(groups, pa.int64())
-        return {"cluster_id": self.cluster_id.take(indices), "group": self.name.take(indices)}
+        return {"cluster_id": self.cluster_id.take(indices), "group": self.group_id.take(indices)}
 
     def read_statuses(self, day: int) -> StatusesByGroup:
         """Return the statuses of partitions that `combine_statuses` takes for a day (days since 1970), in any order.
@@ -82,12 +82,12 @@ class GroupBatch:
         partition_of_row: Ints = np.cumsum(
             is_segment_start(group, to_codes(rows["topic"]), to_codes(rows["partition"]))
         )
-        (statuses,) = unpack(rows["payload"], [columns_of(PartitionStatuses, "key")])
-        partition = partition_of_row[statuses.owner]
+        (unpacked_statuses,) = unpack(rows["payload"], [columns_of(PartitionStatuses, "key")])
+        partition = partition_of_row[unpacked_statuses.owner]
         return StatusesByGroup(
-            group=group[statuses.owner],
+            group=group[unpacked_statuses.owner],
             partition=partition,
-            statuses=PartitionStatuses(key=partition, **statuses.columns),
+            statuses=PartitionStatuses(key=partition, **unpacked_statuses.columns),
         )
 
     def read_key_days(self, day: int, idle_partitions: IdlePartitions) -> tuple[GroupedKeyDays, Any]:
@@ -96,23 +96,23 @@ class GroupBatch:
         A group is its number in this batch, a topic its index in the names, which are a sorted Arrow column.
         """
         rows, group = self._select(RowKind.KEY_DAYS, day)
-        topic, topics = to_sorted_codes(rows["topic"])
-        clusters = self.cluster_id.to_pylist()
-        idle = [
-            idle_partitions.get((clusters[group_number], topics[topic_number], day), 0)
-            for group_number, topic_number in zip(group.tolist(), topic.tolist(), strict=True)
+        topic_index, topic_names = to_sorted_codes(rows["topic"])
+        cluster_ids = self.cluster_id.to_pylist()
+        idle_counts = [
+            idle_partitions.get((cluster_ids[group_number], topic_names[topic_number], day), 0)
+            for group_number, topic_number in zip(group.tolist(), topic_index.tolist(), strict=True)
         ]
         (key_days,) = unpack(rows["payload"], [columns_of(KeyDays)])
-        grouped = GroupedKeyDays(
+        grouped_key_days = GroupedKeyDays(
             group=group,
-            topic=topic,
-            idle_partitions=np.array(idle, np.int64),
+            topic=topic_index,
+            idle_partitions=np.array(idle_counts, np.int64),
             key_days=KeyDays(**key_days.columns),
         )
-        return grouped, pa.array(topics, pa.string())
+        return grouped_key_days, pa.array(topic_names, pa.string())
 
     def _select(self, kind: RowKind, day: int) -> tuple[Any, Ints]:
         """Return the rows of a kind and a day, and the group of each."""
-        rows, indices = select_kind(self.rows, kind)
+        rows, indices = select_kind(self.stage_rows, kind)
         day_indices = np.flatnonzero(to_ints(rows["day"]) == day)
         return rows.take(pa.array(day_indices)), self.group_of_row[indices][day_indices]

@@ -48,21 +48,21 @@ def read_day_events(events: Any, group: Ints) -> dict[int, dict[int, DayEvents]]
         )
     is_record = np.asarray(pc.equal(events["origin"], "topic"))
     is_sample = ~is_record
-    records = _records_by_day(events.filter(pa.array(is_record)), group[is_record])
-    samples = dict(_samples_by_day(events.filter(pa.array(is_sample)), group[is_sample]))
-    by_group: dict[int, dict[int, DayEvents]] = defaultdict(dict)
+    records = _group_records_by_day(events.filter(pa.array(is_record)), group[is_record])
+    samples = dict(_group_samples_by_day(events.filter(pa.array(is_sample)), group[is_sample]))
+    events_by_group: dict[int, dict[int, DayEvents]] = defaultdict(dict)
     for group_and_day in records.keys() | samples.keys():
         timeline, topics = samples.get(group_and_day, (Timeline(), frozenset()))
-        number, day = group_and_day
-        by_group[number][day] = DayEvents(
+        group_number, day = group_and_day
+        events_by_group[group_number][day] = DayEvents(
             records=records.get(group_and_day, ()),
             samples=timeline,
             topics=topics,
         )
-    return by_group
+    return events_by_group
 
 
-def _records_by_day(events: Any, group: Ints) -> dict[_GroupAndDay, list[GroupRecord]]:
+def _group_records_by_day(events: Any, group: Ints) -> dict[_GroupAndDay, list[GroupRecord]]:
     """Return the records of each group and day, in the order of the log, each once.
 
     `events` has rows of records only; `group` has the number of each row's group. Days are days since 1970.
@@ -74,11 +74,13 @@ def _records_by_day(events: Any, group: Ints) -> dict[_GroupAndDay, list[GroupRe
     columns["topics"] = _read_topics(events)
     rows = zip(*(columns[name] for name in GroupRecord._fields), strict=True)
     # Two ingests may have read the same record.
-    distinct = dict.fromkeys(zip(group.tolist(), map(GroupRecord._make, rows), strict=True))
-    by_day: dict[_GroupAndDay, list[GroupRecord]] = defaultdict(list)
-    for number, record in sorted(distinct, key=lambda pair: (*log_position(pair[1]), pair[1].at_us)):
-        by_day[number, record.at_us // DAY_US].append(record)
-    return by_day
+    distinct_records = dict.fromkeys(zip(group.tolist(), map(GroupRecord._make, rows), strict=True))
+    records_by_day: dict[_GroupAndDay, list[GroupRecord]] = defaultdict(list)
+    for group_number, record in sorted(
+        distinct_records, key=lambda group_and_record: (*log_position(group_and_record[1]), group_and_record[1].at_us)
+    ):
+        records_by_day[group_number, record.at_us // DAY_US].append(record)
+    return records_by_day
 
 
 def _read_members(members: Any) -> tuple[list[tuple[str, ...] | None], list[int | None]]:
@@ -88,26 +90,26 @@ def _read_members(members: Any) -> tuple[list[tuple[str, ...] | None], list[int 
     there is a static member, which may stay away for longer. `members` must be a column that Arrow has filtered or
     taken: its offsets begin at 0, and null lists do not contain values.
     """
-    ids = list[tuple[str, ...] | None]()
-    timeouts_ms = list[int | None]()
-    member = members.flatten()
-    fields = [
-        pa.ListArray.from_arrays(members.offsets, member.field(name), mask=members.is_null()).to_pylist()
+    ids_by_list = list[tuple[str, ...] | None]()
+    timeout_by_list_ms = list[int | None]()
+    flat_members = members.flatten()
+    member_fields = [
+        pa.ListArray.from_arrays(members.offsets, flat_members.field(name), mask=members.is_null()).to_pylist()
         for name in ("member_id", "group_instance_id", "rebalance_timeout_ms")
     ]
-    for member_ids, instance_ids, member_timeouts_ms in zip(*fields, strict=True):
+    for member_ids, instance_ids, member_timeouts_ms in zip(*member_fields, strict=True):
         if member_ids is None:
-            ids.append(None)
-            timeouts_ms.append(None)
+            ids_by_list.append(None)
+            timeout_by_list_ms.append(None)
             continue
-        ids.append(tuple(sorted(member_ids)))
+        ids_by_list.append(tuple(sorted(member_ids)))
         has_static = any(instance_id is not None for instance_id in instance_ids)
-        known_ms = [timeout_ms for timeout_ms in member_timeouts_ms if timeout_ms is not None]
-        if member_ids and (has_static or not known_ms):
-            timeouts_ms.append(None)
+        known_timeouts_ms = [timeout_ms for timeout_ms in member_timeouts_ms if timeout_ms is not None]
+        if member_ids and (has_static or not known_timeouts_ms):
+            timeout_by_list_ms.append(None)
         else:
-            timeouts_ms.append(max(known_ms, default=0))
-    return ids, timeouts_ms
+            timeout_by_list_ms.append(max(known_timeouts_ms, default=0))
+    return ids_by_list, timeout_by_list_ms
 
 
 def _read_topics(events: Any) -> list[tuple[str, ...]]:
@@ -116,57 +118,59 @@ def _read_topics(events: Any) -> list[tuple[str, ...]]:
     A tombstone has no value, so it names no topics. Some brokers write only the ids of topics; their names are null.
     Null lists must not contain values, which holds for rows that Arrow has filtered or taken.
     """
-    own_row = pc.list_parent_indices(events["topics"])
-    member = events["members"].flatten()
+    event_row = pc.list_parent_indices(events["topics"])
+    flat_members = events["members"].flatten()
     member_row = pc.list_parent_indices(events["members"])
-    subscriptions = member.field("topics")
-    assignments = member.field("assignment")
-    rows = pa.concat_arrays(
+    subscriptions = flat_members.field("topics")
+    assignments = flat_members.field("assignment")
+    row_of_name = pa.concat_arrays(
         [
-            own_row,
+            event_row,
             member_row.take(pc.list_parent_indices(subscriptions)),
             member_row.take(pc.list_parent_indices(assignments)),
         ]
     )
-    names = pa.concat_arrays(
+    topic_names = pa.concat_arrays(
         [
             events["topics"].flatten(),
             subscriptions.flatten(),
             assignments.flatten().field("topic"),
         ]
     )
-    pairs = pa.table({"row": rows, "topic": names}).drop_null()
-    topics = [set[str]() for _ in range(len(events))]
-    for row, topic in zip(pairs["row"].to_pylist(), pairs["topic"].to_pylist(), strict=True):
-        topics[row].add(topic)
-    return [tuple(sorted(row_topics)) for row_topics in topics]
+    named_topics = pa.table({"row": row_of_name, "topic": topic_names}).drop_null()
+    topics_by_row = [set[str]() for _ in range(len(events))]
+    for row, topic in zip(named_topics["row"].to_pylist(), named_topics["topic"].to_pylist(), strict=True):
+        topics_by_row[row].add(topic)
+    return [tuple(sorted(row_topics)) for row_topics in topics_by_row]
 
 
-def _samples_by_day(events: Any, group: Ints) -> Iterator[tuple[_GroupAndDay, tuple[Timeline, frozenset[str]]]]:
+def _group_samples_by_day(events: Any, group: Ints) -> Iterator[tuple[_GroupAndDay, tuple[Timeline, frozenset[str]]]]:
     """Yield for each group and day its sampled states, and the topics assigned in the day's last sample.
 
     Samples of one time with the same state and number of members count once.
     """
-    codes, names = to_sorted_codes(events["state"])
-    times = to_ints(events["at_us"])
+    state_codes, state_names = to_sorted_codes(events["state"])
+    at_us = to_ints(events["at_us"])
     # The code of a null state is NULL, which is below 0: it takes the last value, None.
-    states = np.array([*names, None], np.object_)[np.where(codes >= 0, codes, -1)]
+    states = np.array([*state_names, None], np.object_)[np.where(state_codes >= 0, state_codes, -1)]
     # A sample of a group without members has no list of members either.
-    listed = to_ints(pc.list_value_length(events["members"]))
-    member_counts = np.where(np.isin(states, STATES_WITHOUT_MEMBERS), 0, listed)
-    order = np.lexsort((member_counts, codes, times, group))
-    order = order[is_segment_start(group[order], times[order], codes[order], member_counts[order])]
+    listed_counts = to_ints(pc.list_value_length(events["members"]))
+    member_counts = np.where(np.isin(states, STATES_WITHOUT_MEMBERS), 0, listed_counts)
+    order = np.lexsort((member_counts, state_codes, at_us, group))
+    order = order[is_segment_start(group[order], at_us[order], state_codes[order], member_counts[order])]
     group = group[order]
-    times = times[order]
-    days = times // DAY_US
-    timeline = Timeline(times, states[order], member_counts[order])
+    at_us = at_us[order]
+    days = at_us // DAY_US
+    timeline = Timeline(at_us, states[order], member_counts[order])
     topics = defaultdict[_GroupAndDay, set[str]](set)
-    newest = np.flatnonzero(times == segment_maximum(times, group, days))
-    for index, names_of_row in zip(newest.tolist(), _read_topics(events.take(pa.array(order[newest]))), strict=True):
-        topics[int(group[index]), int(days[index])].update(names_of_row)
-    begins = np.flatnonzero(is_segment_start(group, days)).tolist()
-    for first, end in pairwise([*begins, len(group)]):
+    newest_samples = np.flatnonzero(at_us == segment_maximum(at_us, group, days))
+    for index, assigned_topics in zip(
+        newest_samples.tolist(), _read_topics(events.take(pa.array(order[newest_samples]))), strict=True
+    ):
+        topics[int(group[index]), int(days[index])].update(assigned_topics)
+    first_samples = np.flatnonzero(is_segment_start(group, days)).tolist()
+    for first, end in pairwise([*first_samples, len(group)]):
         group_and_day = int(group[first]), int(days[first])
-        rows = slice(first, end)
-        samples = Timeline(timeline.times[rows], timeline.states[rows], timeline.member_counts[rows])
+        day_rows = slice(first, end)
+        samples = Timeline(timeline.times[day_rows], timeline.states[day_rows], timeline.member_counts[day_rows])
         yield group_and_day, (samples, frozenset(topics[group_and_day]))

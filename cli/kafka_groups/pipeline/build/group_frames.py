@@ -62,7 +62,7 @@ class KeyDays(Frame):
     consumed: Ints = column(INT64, "see KeyActivity", unit=RECORDS)
     commits: Ints = column(INT64, "see KeyActivity")
     moves: Ints = column(INT64, "see KeyActivity")
-    sampled_us: Ints = column(INT64, "see KeyActivity", unit=MICROSECONDS)
+    last_seen_us: Ints = column(INT64, "see KeyActivity", unit=MICROSECONDS)
     has_commit: Flags = column(BOOLEAN, "see KeyActivity")
     deleted_us: Ints = column(INT64, "see KeyActivity", unit=MICROSECONDS)
     clock_jump_ms: Ints = column(INT64, "see KeyActivity", unit=MILLISECONDS)
@@ -74,10 +74,13 @@ class KeyDays(Frame):
         BOOLEAN, "true if the partition was observed at least twice, always with one log end"
     )
     max_time_lag_ms: Ints = column(INT64, "see LagExtremes", unit=MILLISECONDS)
-    min_margin: Ints = column(INT64, "see LagExtremes", unit=RECORDS)
-    last_margin_at_ms: Ints = column(INT64, "see LagExtremes", unit=MILLISECONDS)
-    last_margin: Ints = column(INT64, "see LagExtremes", unit=RECORDS)
+    min_retention_margin: Ints = column(INT64, "see LagExtremes", unit=RECORDS)
+    last_retention_margin_at_ms: Ints = column(INT64, "see LagExtremes", unit=MILLISECONDS)
+    last_retention_margin: Ints = column(INT64, "see LagExtremes", unit=RECORDS)
     retention_left_ms: Ints = column(INT64, "see LagExtremes", unit=MILLISECONDS)
+    has_start_offset: Flags = column(
+        BOOLEAN, "true if samples saw the key in a share group, which has a start offset and no commit"
+    )
 
 
 @frame
@@ -91,5 +94,5 @@ class TopicDays(Frame):
     groups_with_commits: Any = column(INT64, "number of groups with a commit on the topic at the end of the day")
     partitions: Any = column(INT64, "number of partitions that were observed")
     produced: Any = column(INT64, "growth of the log ends; null if no log was observed twice", unit=RECORDS)
-    sampled_us: Any = column(INT64, "last sample that saw a partition of the topic", unit=MICROSECONDS)
+    last_seen_us: Any = column(INT64, "last sample that saw a partition of the topic", unit=MICROSECONDS)
     is_named: Any = column(BOOLEAN, "true if a member subscribes to the topic, or has partitions of it")

@@ -24,39 +24,39 @@ def sort_rows(table: Any, names: Sequence[str]) -> Any:
 def batch_by_key(
     batches: Iterator[Any],
     key: Sequence[str],
-    size: int,
-    parts: Sequence[str] = (),
+    table_size: int,
+    part_names: Sequence[str] = (),
     measure: Callable[[Any], int] = len,
 ) -> Iterator[Any]:
-    """Yield the rows as tables of about `size` each, in their order; all rows of a key are in one table.
+    """Yield the rows as tables of about `table_size` each, in their order; all rows of a key are in one table.
 
     `measure` returns the size of a batch, which is its number of rows by default. In `batches`, rows that are equal in
     the columns `key` must follow each other. Without key columns, a table may end at any row. A key that is larger than
-    `size` is divided if possible; rows that are also equal in the columns `parts` stay together.
+    `table_size` is divided if possible; rows that are also equal in the columns `part_names` stay together.
     """
-    waiting: list[Any] = []
-    waiting_size = 0
-    limit = size
+    waiting_batches: list[Any] = []
+    size_of_waiting = 0
+    size_limit = table_size
     for batch in batches:
-        waiting.append(batch)
-        waiting_size += measure(batch)
-        if waiting_size < limit:
+        waiting_batches.append(batch)
+        size_of_waiting += measure(batch)
+        if size_of_waiting < size_limit:
             continue
-        table = pa.Table.from_batches(waiting)
-        last = _find_last_key(table, key)
-        if last == 0 and parts:
-            last = _find_last_key(table, [*key, *parts])
-        waiting = table.slice(last).to_batches()
-        waiting_size = sum(measure(rest) for rest in waiting)
+        table = pa.Table.from_batches(waiting_batches)
+        start_of_last_key = _find_last_key(table, key)
+        if start_of_last_key == 0 and part_names:
+            start_of_last_key = _find_last_key(table, [*key, *part_names])
+        waiting_batches = table.slice(start_of_last_key).to_batches()
+        size_of_waiting = sum(measure(waiting_batch) for waiting_batch in waiting_batches)
         # A key with very many rows is not searched again for each batch.
-        limit = size + waiting_size
-        complete = [table.slice(0, last)] if last else []
+        size_limit = table_size + size_of_waiting
+        complete_tables = [table.slice(0, start_of_last_key)] if start_of_last_key else []
         # Drop these references: the caller needs the memory.
         del batch, table
-        while complete:
-            yield complete.pop()
-    if waiting:
-        yield pa.Table.from_batches(waiting)
+        while complete_tables:
+            yield complete_tables.pop()
+    if waiting_batches:
+        yield pa.Table.from_batches(waiting_batches)
 
 
 def _find_last_key(table: Any, key: Sequence[str]) -> int:

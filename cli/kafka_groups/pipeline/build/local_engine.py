@@ -30,9 +30,12 @@ class LocalEngine:
 
     def run(self, task: Task) -> Any:
         """Run the stages over the rows of `read`, and return the rows for the driver as a table of StageRows."""
-        is_of_group = pc.is_in(self._rows["kind"], pa.array([RowKind.GROUP_STATE, RowKind.EVENTS], pa.int8()))
-        partitions = sort_rows(self._rows.filter(pc.invert(is_of_group)), KEY)
-        passed_on = run_partition_task(task, iter(partitions.to_batches()))
-        groups = [pa.Table.from_batches(passed_on, schema=StageRows.schema()), self._rows.filter(is_of_group)]
-        rows = sort_rows(pa.concat_tables(groups), GROUP_KEY)
-        return pa.Table.from_batches(run_group_task(task, iter(rows.to_batches())), schema=StageRows.schema())
+        is_group_row = pc.is_in(self._rows["kind"], pa.array([RowKind.GROUP_STATE, RowKind.EVENTS], pa.int8()))
+        partition_rows = sort_rows(self._rows.filter(pc.invert(is_group_row)), KEY)
+        rows_for_groups = run_partition_task(task, iter(partition_rows.to_batches()))
+        group_tables = [
+            pa.Table.from_batches(rows_for_groups, schema=StageRows.schema()),
+            self._rows.filter(is_group_row),
+        ]
+        group_rows = sort_rows(pa.concat_tables(group_tables), GROUP_KEY)
+        return pa.Table.from_batches(run_group_task(task, iter(group_rows.to_batches())), schema=StageRows.schema())

@@ -57,54 +57,54 @@ def columns_of(frame: type[Frame], owner: str = "") -> list[Column]:
     return [column for column in frame.columns() if column.name != owner]
 
 
-def pack(lists: Sequence[ListOfRows], size: int) -> Any:
-    """Return an Arrow column of `size` binary values with these lists.
+def pack(lists: Sequence[ListOfRows], value_count: int) -> Any:
+    """Return an Arrow column of `value_count` binary values with these lists.
 
-    The owners in a list ascend, and are below `size`. A value may have no rows of a list. The order of the columns of a
-    list does not matter.
+    The owners in a list ascend, and are below `value_count`. A value may have no rows of a list. The order of the
+    columns of a list does not matter.
     """
-    counts = [np.bincount(rows.owner, minlength=size) for rows in lists]
+    row_counts = [np.bincount(rows.owner, minlength=value_count) for rows in lists]
     widths = [len(rows.columns) for rows in lists]
-    numbers_in_value = np.full(size, len(lists))
-    for count, width in zip(counts, widths, strict=True):
+    numbers_in_value = np.full(value_count, len(lists))
+    for count, width in zip(row_counts, widths, strict=True):
         numbers_in_value += count * width
     offsets = np.concatenate([[0], np.cumsum(numbers_in_value)])
-    numbers = np.empty(offsets[-1], np.int64)
+    packed_numbers = np.empty(offsets[-1], np.int64)
     next_number = offsets[:-1]
-    for rows, count in zip(lists, counts, strict=True):
-        kinds = ((name, values.dtype.kind) for name, values in rows.columns.items())
-        numbers[next_number] = _fingerprint(kinds) << _COUNT_BITS | count
+    for rows, count in zip(lists, row_counts, strict=True):
+        names_and_kinds = ((name, values.dtype.kind) for name, values in rows.columns.items())
+        packed_numbers[next_number] = _fingerprint(names_and_kinds) << _COUNT_BITS | count
         next_number = next_number + 1
-    for rows, count in zip(lists, counts, strict=True):
+    for rows, count in zip(lists, row_counts, strict=True):
         owner, row_in_list = expand_ranges(np.zeros_like(count), count)
         for name in sorted(rows.columns):
-            numbers[next_number[owner] + row_in_list] = _to_numbers(rows.columns[name])
+            packed_numbers[next_number[owner] + row_in_list] = _to_numbers(rows.columns[name])
             next_number = next_number + count
-    buffers = [None, pa.py_buffer(offsets * _BYTES), pa.py_buffer(numbers)]
-    return pa.Array.from_buffers(pa.large_binary(), size, buffers).cast(pa.binary())
+    buffers = [None, pa.py_buffer(offsets * _BYTES), pa.py_buffer(packed_numbers)]
+    return pa.Array.from_buffers(pa.large_binary(), value_count, buffers).cast(pa.binary())
 
 
-def unpack(column: Any, declarations: Sequence[Sequence[Column]]) -> list[ListOfRows]:
+def unpack(packed_values: Any, declarations: Sequence[Sequence[Column]]) -> list[ListOfRows]:
     """Return the lists of binary values without nulls that `pack` made.
 
     Each declaration has the columns of one list, in any order. Raises ColumnError if other columns were packed.
     """
-    values = column.to_pylist()
-    numbers = np.frombuffer(b"".join(values), np.int64)
-    numbers_in_value = np.array([len(value) // _BYTES for value in values], np.int64)
+    value_bytes = packed_values.to_pylist()
+    packed_numbers = np.frombuffer(b"".join(value_bytes), np.int64)
+    numbers_in_value = np.array([len(value) // _BYTES for value in value_bytes], np.int64)
     next_number = np.cumsum(numbers_in_value) - numbers_in_value
-    counts = []
-    for declared in declarations:
-        headers = numbers[next_number]
-        _check_fingerprints(headers >> _COUNT_BITS, declared)
-        counts.append(headers & _COUNT_MASK)
+    row_counts = []
+    for declared_columns in declarations:
+        headers = packed_numbers[next_number]
+        _check_fingerprints(headers >> _COUNT_BITS, declared_columns)
+        row_counts.append(headers & _COUNT_MASK)
         next_number = next_number + 1
     lists = []
-    for count, declared in zip(counts, declarations, strict=True):
+    for count, declared_columns in zip(row_counts, declarations, strict=True):
         owner, row_in_list = expand_ranges(np.zeros_like(count), count)
         columns = {}
-        for each_column in sorted(declared, key=lambda column: column.name):
-            columns[each_column.name] = _from_numbers(numbers[next_number[owner] + row_in_list], each_column.type)
+        for column in sorted(declared_columns, key=lambda packed_values: packed_values.name):
+            columns[column.name] = _from_numbers(packed_numbers[next_number[owner] + row_in_list], column.type)
             next_number = next_number + count
         lists.append(ListOfRows(owner=owner, columns=columns))
     return lists
@@ -115,17 +115,19 @@ def fingerprint_frames(frames: Iterable[type[Frame]]) -> str:
 
     The order of columns does not matter, nor do their units and descriptions.
     """
-    lines = [
+    columns_by_frame = [
         [frame.__name__, *sorted(f"{column.name} {column.type}" for column in frame.columns())] for frame in frames
     ]
-    return hashlib.blake2b(repr(sorted(lines)).encode(), digest_size=_BYTES).hexdigest()
+    return hashlib.blake2b(repr(sorted(columns_by_frame)).encode(), digest_size=_BYTES).hexdigest()
 
 
-def _check_fingerprints(fingerprints: Ints, declared: Sequence[Column]) -> None:
+def _check_fingerprints(fingerprints: Ints, declared_columns: Sequence[Column]) -> None:
     """Raise ColumnError, with the names of the declared columns, if any fingerprint belongs to other columns."""
-    expected = _fingerprint((column.name, np.dtype(column.type.to_pandas_dtype()).kind) for column in declared)
-    if (fingerprints != expected).any():
-        names = ", ".join(column.name for column in declared)
+    expected_fingerprint = _fingerprint(
+        (column.name, np.dtype(column.type.to_pandas_dtype()).kind) for column in declared_columns
+    )
+    if (fingerprints != expected_fingerprint).any():
+        names = ", ".join(column.name for column in declared_columns)
         msg = f"packed rows do not have the columns {names}: other names or types were packed"
         raise ColumnError(msg)
 
@@ -146,8 +148,8 @@ def _to_numbers(values: Array) -> Ints:
     return numbers
 
 
-def _from_numbers(numbers: Ints, kind: Any) -> Array:
-    """Return the values that `_to_numbers` turned into integers; `kind` is their Arrow type."""
-    if pa.types.is_floating(kind):
+def _from_numbers(numbers: Ints, arrow_type: Any) -> Array:
+    """Return the values that `_to_numbers` turned into integers; `arrow_type` is their Arrow type."""
+    if pa.types.is_floating(arrow_type):
         return numbers.view(np.float64)
-    return numbers.astype(np.bool_) if pa.types.is_boolean(kind) else numbers
+    return numbers.astype(np.bool_) if pa.types.is_boolean(arrow_type) else numbers

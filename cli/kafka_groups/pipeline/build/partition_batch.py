@@ -63,38 +63,38 @@ class PartitionBatch:
         There must be at least one row. Rows may have any order; a partition or a key has at most one state.
         `is_continued` is true if the previous batch already had the log of the first partition.
         """
-        table = sort_rows(rows, (*KEY, "kind", "day")).combine_chunks()
-        starts_partition = is_segment_start(*(to_codes(table[name]) for name in PARTITION_KEY))
+        stage_rows = sort_rows(rows, (*KEY, "kind", "day")).combine_chunks()
+        starts_partition = is_segment_start(*(to_codes(stage_rows[name]) for name in PARTITION_KEY))
         partition = np.cumsum(starts_partition) - 1
-        has_group = np.asarray(pc.is_valid(table["group"]))
-        starts_key = has_group & is_segment_start(partition, to_codes(table["group"]))
+        has_group = np.asarray(pc.is_valid(stage_rows["group"]))
+        starts_key = has_group & is_segment_start(partition, to_codes(stage_rows["group"]))
         # Rows without a group come before the partition's groups, and have no key: their numbers are not used.
         key = np.cumsum(starts_key) - 1
-        partitions = table.take(pa.array(np.flatnonzero(starts_partition)))
-        keys = table.take(pa.array(np.flatnonzero(starts_key)))
-        clusters = partitions["cluster_id"].combine_chunks().dictionary_encode()
-        observations, day_of_observation = _unpack_observations(table, partition)
-        commits, day_of_commit = _unpack_commits(table, key)
-        share_lags, day_of_share_lag = _unpack_share_lags(table, key)
-        log_states, log_indices = select_kind(table, RowKind.LOG_STATE)
-        key_states, key_indices = select_kind(table, RowKind.KEY_STATE)
+        first_rows_of_partitions = stage_rows.take(pa.array(np.flatnonzero(starts_partition)))
+        first_rows_of_keys = stage_rows.take(pa.array(np.flatnonzero(starts_key)))
+        cluster_codes = first_rows_of_partitions["cluster_id"].combine_chunks().dictionary_encode()
+        observations, day_of_observation = _unpack_observations(stage_rows, partition)
+        commits, day_of_commit = _unpack_commits(stage_rows, key)
+        share_lags, day_of_share_lag = _unpack_share_lags(stage_rows, key)
+        log_states, log_indices = select_kind(stage_rows, RowKind.LOG_STATE)
+        key_states, key_indices = select_kind(stage_rows, RowKind.KEY_STATE)
         return cls(
-            cluster_id=partitions["cluster_id"].combine_chunks(),
-            topic=partitions["topic"].combine_chunks(),
-            partition=partitions["partition"].combine_chunks(),
-            group=keys["group"].combine_chunks(),
+            cluster_id=first_rows_of_partitions["cluster_id"].combine_chunks(),
+            topic=first_rows_of_partitions["topic"].combine_chunks(),
+            partition=first_rows_of_partitions["partition"].combine_chunks(),
+            group=first_rows_of_keys["group"].combine_chunks(),
             partition_of_key=partition[starts_key],
-            clusters=tuple(clusters.dictionary.to_pylist()),
-            cluster_of_partition=to_ints(clusters.indices),
-            is_first=np.arange(len(partitions)) >= int(is_continued),
+            clusters=tuple(cluster_codes.dictionary.to_pylist()),
+            cluster_of_partition=to_ints(cluster_codes.indices),
+            is_first=np.arange(len(first_rows_of_partitions)) >= int(is_continued),
             observations=observations,
             day_of_observation=day_of_observation,
             commits=commits,
             day_of_commit=day_of_commit,
             share_lags=share_lags,
             day_of_share_lag=day_of_share_lag,
-            log_state=LogState.unpack(log_states["payload"], partition[log_indices], len(partitions)),
-            key_state=KeyState.unpack(key_states["payload"], key[key_indices], len(keys)),
+            log_state=LogState.unpack(log_states["payload"], partition[log_indices], len(first_rows_of_partitions)),
+            key_state=KeyState.unpack(key_states["payload"], key[key_indices], len(first_rows_of_keys)),
         )
 
     @property
@@ -124,13 +124,13 @@ def _unpack_observations(table: Any, partition: Ints) -> tuple[LogEnds, Ints]:
     rows, indices = select_kind(table, RowKind.OBSERVATIONS)
     # `facts.owner` is the index in `rows` of the row that a fact was packed in.
     (facts,) = unpack(rows["payload"], [columns_of(ObservedOffsets)])
-    size = len(facts.owner)
+    fact_count = len(facts.owner)
     log_ends = LogEnds(
         partition=partition[indices][facts.owner],
-        log_number=np.zeros(size, np.int64),
-        previous_sample_us=np.full(size, NULL),
-        is_used=np.ones(size, np.bool_),
-        is_carried=np.zeros(size, np.bool_),
+        log_number=np.zeros(fact_count, np.int64),
+        previous_sample_us=np.full(fact_count, NULL),
+        is_used=np.ones(fact_count, np.bool_),
+        is_carried=np.zeros(fact_count, np.bool_),
         **facts.columns,
     )
     order = np.lexsort((log_ends.at_us, log_ends.partition))
@@ -145,14 +145,14 @@ def _unpack_commits(table: Any, key: Ints) -> tuple[Commits, Ints]:
     """
     rows, indices = select_kind(table, RowKind.COMMITS)
     (facts,) = unpack(rows["payload"], [columns_of(CommittedOffsets)])
-    size = len(facts.owner)
+    fact_count = len(facts.owner)
     commits = Commits(
         key=key[indices][facts.owner],
         commit_timestamp_us=facts.columns["at_us"],
-        is_carried=np.zeros(size, np.bool_),
-        incarnation=np.zeros(size, np.int64),
-        repeated_commits=np.zeros(size, np.int64),
-        unseen_highest=np.full(size, NULL),
+        is_carried=np.zeros(fact_count, np.bool_),
+        incarnation=np.zeros(fact_count, np.int64),
+        repeated_commits=np.zeros(fact_count, np.int64),
+        unseen_highest=np.full(fact_count, NULL),
         **facts.columns,
     )
     return commits, to_ints(rows["day"])[facts.owner]
@@ -168,24 +168,24 @@ def _unpack_share_lags(table: Any, key: Ints) -> tuple[SampledShareLags, Ints]:
     return SampledShareLags(key=key[indices][facts.owner], **facts.columns), to_ints(rows["day"])[facts.owner]
 
 
-def cut_batches(rows: Iterator[Any], size: int = BATCH_BYTES) -> Iterator[PartitionBatch]:
+def cut_batches(rows: Iterator[Any], batch_bytes: int = BATCH_BYTES) -> Iterator[PartitionBatch]:
     """Yield batches of complete partitions from record batches of StageRows that are sorted by KEY.
 
-    A batch has payloads of about `size` bytes. A larger partition is divided into several batches, each with complete
-    groups and the log of the partition.
+    A batch has payloads of about `batch_bytes` bytes. A larger partition is divided into several batches, each with
+    complete groups and the log of the partition.
     """
     previous_partition: list[Any] | None = None
-    previous_log: Any = None
-    for table in batch_by_key(rows, PARTITION_KEY, size, parts=("group",), measure=_count_bytes):
+    previous_log_rows: Any = None
+    for table in batch_by_key(rows, PARTITION_KEY, batch_bytes, part_names=("group",), measure=_count_bytes):
         first_partition = [table[name][0].as_py() for name in PARTITION_KEY]
         last_partition = [table[name][-1].as_py() for name in PARTITION_KEY]
         is_continued = first_partition == previous_partition
-        whole = pa.concat_tables([previous_log, table]) if is_continued else table
+        complete_table = pa.concat_tables([previous_log_rows, table]) if is_continued else table
         previous_partition = last_partition
         # Only a partition that fills a whole table may continue in the next one.
         is_one_partition = first_partition == last_partition
-        previous_log = whole.filter(pc.is_null(whole["group"])) if is_one_partition else None
-        yield PartitionBatch.from_rows(whole, is_continued=is_continued)
+        previous_log_rows = complete_table.filter(pc.is_null(complete_table["group"])) if is_one_partition else None
+        yield PartitionBatch.from_rows(complete_table, is_continued=is_continued)
 
 
 def _count_bytes(rows: Any) -> int:

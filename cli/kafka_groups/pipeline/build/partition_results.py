@@ -16,6 +16,7 @@ from kafka_groups.pipeline.build.frames import (
     PartitionStatuses,
 )
 from kafka_groups.pipeline.build.group_frames import KeyDays
+from kafka_groups.pipeline.build.kernels.lag_extremes import find_lag_extremes
 from kafka_groups.pipeline.build.kernels.log_ends import measure_growth
 from kafka_groups.pipeline.build.kernels.rates import RATE_WINDOW_MS
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, is_segment_end, last_values
@@ -30,13 +31,13 @@ from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 class TopicActivity:
     """Row i is the observed activity of partition i of a batch on a day.
 
-    `produced` is the growth of the log in records, NULL if it was not observed twice. `sampled_us` is the last sample
+    `produced` is the growth of the log in records, NULL if it was not observed twice. `last_seen_us` is the last sample
     of the partition, in µs since 1970; NULL if there was none.
     """
 
     is_observed: Flags
     produced: Ints
-    sampled_us: Ints
+    last_seen_us: Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,7 @@ class PartitionDay:
     - `carried_statuses` are statuses of the day before that may still count, and `deletions` are the deletions of
       commits on the day.
     - Row i of `key_days` belongs to key i. `has_key_day` is true if key i has a commit, or had one on the day, and its
-      cluster was read.
+      cluster was read, or if samples saw it in a share group.
     """
 
     day: int
@@ -78,7 +79,7 @@ def join_key_days(
         consumed=activity.consumed,
         commits=activity.commits,
         moves=activity.moves,
-        sampled_us=activity.sampled_us,
+        last_seen_us=activity.last_seen_us,
         has_commit=activity.has_commit,
         deleted_us=activity.deleted_us,
         clock_jump_ms=activity.clock_jump_ms,
@@ -88,60 +89,95 @@ def join_key_days(
         is_orphaned=is_orphaned,
         is_idle_partition=is_idle_partition,
         max_time_lag_ms=extremes.max_time_lag_ms,
-        min_margin=extremes.min_margin,
-        last_margin_at_ms=extremes.last_margin_at_ms,
-        last_margin=extremes.last_margin,
+        min_retention_margin=extremes.min_retention_margin,
+        last_retention_margin_at_ms=extremes.last_retention_margin_at_ms,
+        last_retention_margin=extremes.last_retention_margin,
         retention_left_ms=extremes.retention_left_ms,
+        has_start_offset=np.zeros(len(key_summary), np.bool_),
     )
 
 
-def observe_topics(used_of_day: LogEnds, ends: LogEnds, partitions: int) -> TopicActivity:
-    """Return the activity of each of `partitions` partitions that was observed on a day.
+def observe_topics(used_ends_of_day: LogEnds, usable_ends: LogEnds, partition_count: int) -> TopicActivity:
+    """Return the activity of each of `partition_count` partitions that was observed on a day.
 
-    `used_of_day` are the day's used rows; `ends` are used rows with a known log end, also carried ones. Both have the
-    order of LogEnds.
+    `used_ends_of_day` are the day's used rows; `usable_ends` are used rows with a known log end, also carried ones.
+    Both have the order of LogEnds.
     """
-    is_observed = np.bincount(used_of_day.partition, minlength=partitions) > 0
+    is_observed = np.bincount(used_ends_of_day.partition, minlength=partition_count) > 0
     return TopicActivity(
         is_observed=is_observed,
-        produced=measure_growth(ends, partitions),
-        sampled_us=last_values(
-            used_of_day.partition,
-            used_of_day.is_sample,
-            used_of_day.at_us,
-            np.full(partitions, NULL),
+        produced=measure_growth(usable_ends, partition_count),
+        last_seen_us=last_values(
+            used_ends_of_day.partition,
+            used_ends_of_day.is_sample,
+            used_ends_of_day.at_us,
+            np.full(partition_count, NULL),
         ),
     )
 
 
-def add_share_groups(results: PartitionDay, batch: PartitionBatch, settings: StageSettings) -> PartitionDay:
-    """Return the results of a day with the lag rows and statuses of share groups, and with the state of their keys.
+def add_share_groups(partition_day: PartitionDay, batch: PartitionBatch, settings: StageSettings) -> PartitionDay:
+    """Return the results of a day with the lag rows, statuses and days of share groups, and the state of their keys.
 
     A key that has commits, too, keeps its own rows: its id belonged to another kind of group on that day.
     """
-    shares = batch.share_lags.take(batch.day_of_share_lag == results.day)
-    shares = shares.take(~np.isin(shares.key, results.lag_rows.key))
-    if not len(shares):
-        return results
-    keys = len(batch.group)
-    rows = measure_share_lag(shares, results.log_ends, batch.partition_of_key, results.day * DAY_US)
-    carried = results.carried_statuses.take(np.isin(results.carried_statuses.key, rows.key))
-    statuses = judge_share_lag(rows, carried, settings.limits, keys)
-    fresh_us = (results.day + 1) * DAY_US - RATE_WINDOW_MS * 1_000
-    last = statuses.take(is_segment_end(statuses.key) & (statuses.at_us >= fresh_us))
-    state = results.key_state
-    has_facts = np.bincount(shares.key, minlength=keys) > 0
-    last_fact_day = np.where(has_facts, results.day, state.summary.last_fact_day)
-    joined = LagRows.join(results.lag_rows, rows)
-    order = np.lexsort((joined.at_us, joined.key))
+    share_lags = batch.share_lags.take(batch.day_of_share_lag == partition_day.day)
+    share_lags = share_lags.take(~np.isin(share_lags.key, partition_day.lag_rows.key))
+    if not len(share_lags):
+        return partition_day
+    key_count = len(batch.group)
+    share_rows = measure_share_lag(
+        share_lags, partition_day.log_ends, batch.partition_of_key, partition_day.day * DAY_US
+    )
+    carried_statuses = partition_day.carried_statuses.take(np.isin(partition_day.carried_statuses.key, share_rows.key))
+    share_statuses = judge_share_lag(share_rows, carried_statuses, settings.limits, key_count)
+    oldest_fresh_us = (partition_day.day + 1) * DAY_US - RATE_WINDOW_MS * 1_000
+    last_statuses = share_statuses.take(is_segment_end(share_statuses.key) & (share_statuses.at_us >= oldest_fresh_us))
+    key_state = partition_day.key_state
+    has_facts = np.bincount(share_lags.key, minlength=key_count) > 0
+    last_fact_day = np.where(has_facts, partition_day.day, key_state.summary.last_fact_day)
+    has_start_offset = has_facts & ~partition_day.has_key_day
+    all_lag_rows = LagRows.join(partition_day.lag_rows, share_rows)
+    order = np.lexsort((all_lag_rows.at_us, all_lag_rows.key))
     return replace(
-        results,
-        lag_rows=joined.take(order),
-        statuses=PartitionStatuses.join(results.statuses, statuses).take(order),
-        offset_before_reset=np.concatenate([results.offset_before_reset, np.full(len(rows), NULL)])[order],
+        partition_day,
+        lag_rows=all_lag_rows.take(order),
+        statuses=PartitionStatuses.join(partition_day.statuses, share_statuses).take(order),
+        offset_before_reset=np.concatenate([partition_day.offset_before_reset, np.full(len(share_rows), NULL)])[order],
+        key_days=_add_share_days(partition_day.key_days, share_rows, has_start_offset),
+        has_key_day=partition_day.has_key_day | has_start_offset,
         key_state=replace(
-            state,
-            summary=replace(state.summary, last_fact_day=last_fact_day),
-            last_status=PartitionStatuses.join(state.last_status, last).sort_by("key"),
+            key_state,
+            summary=replace(key_state.summary, last_fact_day=last_fact_day),
+            last_status=PartitionStatuses.join(key_state.last_status, last_statuses).sort_by("key"),
         ),
     )
+
+
+def _add_share_days(key_days: KeyDays, share_rows: LagRows, has_start_offset: Flags) -> KeyDays:
+    """Return the days of keys, with the margins of keys in share groups, from their lag rows `share_rows`."""
+    extremes = find_lag_extremes(share_rows, np.full(len(share_rows), NULL), len(has_start_offset))
+    margins = {
+        name: np.where(has_start_offset, getattr(extremes, name), getattr(key_days, name))
+        for name in (
+            "min_retention_margin",
+            "last_retention_margin_at_ms",
+            "last_retention_margin",
+            "retention_left_ms",
+        )
+    }
+    return replace(key_days, has_start_offset=has_start_offset, **margins)
+
+
+def carry_statuses(
+    statuses: PartitionStatuses, commits: Commits, oldest_fresh_us: int, key_count: int
+) -> PartitionStatuses:
+    """Return the last status of each key that still counts on the next day.
+
+    The status must be from `oldest_fresh_us` (µs since 1970) or later, and the commit must not have been deleted since.
+    `key_count` is the number of keys.
+    """
+    is_deletion = commits.is_deletion & ~commits.is_carried
+    deleted_us = last_values(commits.key, is_deletion, commits.at_us, np.full(key_count, NULL))
+    is_present = statuses.at_us >= deleted_us[statuses.key]
+    return statuses.take(is_segment_end(statuses.key) & (statuses.at_us >= oldest_fresh_us) & is_present)

@@ -31,23 +31,23 @@ from kafka_groups.pipeline.tables.states import PartitionState
 from kafka_groups.verdicts import VERDICT_OF
 
 
-def make_lag_history(batch: PartitionBatch, results: PartitionDay) -> Any:
-    """Return the rows of `lag_history` of a day as a record batch: row i is row i of `results.lag_rows`."""
-    rows = results.lag_rows
-    ends = results.log_ends.take(rows.observation)
+def make_lag_history(batch: PartitionBatch, partition_day: PartitionDay) -> Any:
+    """Return the rows of `lag_history` of a day as a record batch: row i is row i of `partition_day.lag_rows`."""
+    lag_rows = partition_day.lag_rows
+    log_ends = partition_day.log_ends.take(lag_rows.observation)
     columns = {
-        **batch.key_columns(rows.key),
-        **make_status_columns(results.statuses.arrays()),
-        "observed_at": rows.at_us,
-        "origin": take_strings(["backfill", "sample"], ends.is_sample),
-        "committed_offset": rows.committed_offset,
-        "commit_time": rows.commit_timestamp_us,
-        "commit_origin": take_strings(["sample", "topic"], rows.is_commit_record),
-        "log_start_offset": ends.log_start,
-        "log_end_offset": rows.log_end,
-        "last_stable_offset": ends.last_stable,
-        "retention_margin": rows.retention_margin,
-        "offset_before_reset": results.offset_before_reset,
+        **batch.key_columns(lag_rows.key),
+        **make_status_columns(partition_day.statuses.arrays()),
+        "observed_at": lag_rows.at_us,
+        "origin": take_strings(["backfill", "sample"], log_ends.is_sample),
+        "committed_offset": lag_rows.committed_offset,
+        "commit_time": lag_rows.commit_timestamp_us,
+        "commit_origin": take_strings(["sample", "topic"], lag_rows.is_commit_record),
+        "log_start_offset": log_ends.log_start,
+        "log_end_offset": lag_rows.log_end,
+        "last_stable_offset": log_ends.last_stable,
+        "retention_margin": lag_rows.retention_margin,
+        "offset_before_reset": partition_day.offset_before_reset,
     }
     return make_batch(LagHistory, columns)
 
@@ -67,19 +67,19 @@ def make_status_columns(statuses: Mapping[str, Array]) -> dict[str, Any]:
     }
 
 
-def make_states(batch: PartitionBatch, results: PartitionDay) -> Iterator[Any]:
+def make_states(batch: PartitionBatch, partition_day: PartitionDay) -> Iterator[Any]:
     """Yield the rows of `partition_state` at the end of a day as record batches: of logs, and of keys.
 
     Partitions and keys without a fact in the last `lookback_days` have no row. The state of a partition in several
     batches is written with the first one.
     """
-    has_log_state = batch.is_first & (results.log_state.summary.last_fact_day != NULL)
-    has_key_state = results.key_state.summary.last_fact_day != NULL
+    has_log_state = batch.is_first & (partition_day.log_state.summary.last_fact_day != NULL)
+    has_key_state = partition_day.key_state.summary.last_fact_day != NULL
     partitions = np.flatnonzero(has_log_state)
     keys = np.flatnonzero(has_key_state)
-    of_logs = batch.partition_columns(partitions) | {"group": None}
-    yield _make_state_rows(of_logs, results.day, results.log_state.pack(), partitions)
-    yield _make_state_rows(batch.key_columns(keys), results.day, results.key_state.pack(), keys)
+    log_columns = batch.partition_columns(partitions) | {"group": None}
+    yield _make_state_rows(log_columns, partition_day.day, partition_day.log_state.pack(), partitions)
+    yield _make_state_rows(batch.key_columns(keys), partition_day.day, partition_day.key_state.pack(), keys)
 
 
 def _make_state_rows(columns: dict[str, Any], day: int, states: Any, indices: Ints) -> Any:
@@ -91,22 +91,22 @@ def _make_state_rows(columns: dict[str, Any], day: int, states: Any, indices: In
     return make_batch(PartitionState, columns | state_columns)
 
 
-def make_group_rows(batch: PartitionBatch, results: PartitionDay) -> Iterator[Any]:
+def make_group_rows(batch: PartitionBatch, partition_day: PartitionDay) -> Iterator[Any]:
     """Yield a day's rows for the group stage, then parts of topics' days for the driver, as batches of StageRows.
 
     The driver merges the parts of all batches (`merge_topic_days`).
     """
-    yield _make_status_rows(batch, results)
-    yield _make_key_day_rows(batch, results)
-    yield make_result_rows("topic_day", _make_topic_days(batch, results.day, results.topic_activity))
+    yield _make_status_rows(batch, partition_day)
+    yield _make_key_day_rows(batch, partition_day)
+    yield make_result_rows("topic_day", _make_topic_days(batch, partition_day.day, partition_day.topic_activity))
 
 
-def _make_status_rows(batch: PartitionBatch, results: PartitionDay) -> Any:
+def _make_status_rows(batch: PartitionBatch, partition_day: PartitionDay) -> Any:
     """Return a day's statuses, carried statuses that may still count, and deletions, packed by key.
 
     There is one row of StageRows for each key that has any of them. A deletion is a status whose rule is NULL.
     """
-    deletions = results.deletions
+    deletions = partition_day.deletions
     deletion_statuses = PartitionStatuses(
         key=deletions.key,
         at_us=deletions.at_us,
@@ -119,21 +119,23 @@ def _make_status_rows(batch: PartitionBatch, results: PartitionDay) -> Any:
         produce_rate=np.full(len(deletions), np.nan),
         catch_up_ms=np.full(len(deletions), NULL),
     )
-    statuses = PartitionStatuses.join(results.carried_statuses, results.statuses, deletion_statuses).sort_by("key")
+    statuses = PartitionStatuses.join(
+        partition_day.carried_statuses, partition_day.statuses, deletion_statuses
+    ).sort_by("key")
     # `pack` takes owners in ascending order; the rows of a key have no order.
     keys, payload_of_row = np.unique(statuses.key, return_inverse=True)
-    names = [column.name for column in columns_of(PartitionStatuses, "key")]
-    columns = {name: getattr(statuses, name) for name in names}
+    column_names = [column.name for column in columns_of(PartitionStatuses, "key")]
+    columns = {name: getattr(statuses, name) for name in column_names}
     payload = pack([ListOfRows(owner=payload_of_row, columns=columns)], len(keys))
-    return make_rows(RowKind.STATUSES, batch.key_columns(keys) | {"day": results.day, "payload": payload})
+    return make_rows(RowKind.STATUSES, batch.key_columns(keys) | {"day": partition_day.day, "payload": payload})
 
 
-def _make_key_day_rows(batch: PartitionBatch, results: PartitionDay) -> Any:
+def _make_key_day_rows(batch: PartitionBatch, partition_day: PartitionDay) -> Any:
     """Return a row of StageRows for each key with a day (`has_key_day`), each with one packed row of KeyDays."""
-    keys = np.flatnonzero(results.has_key_day)
-    key_days: KeyDays = results.key_days.take(keys)
+    keys = np.flatnonzero(partition_day.has_key_day)
+    key_days: KeyDays = partition_day.key_days.take(keys)
     payload = pack([ListOfRows(owner=np.arange(len(keys)), columns=key_days.arrays())], len(keys))
-    return make_rows(RowKind.KEY_DAYS, batch.key_columns(keys) | {"day": results.day, "payload": payload})
+    return make_rows(RowKind.KEY_DAYS, batch.key_columns(keys) | {"day": partition_day.day, "payload": payload})
 
 
 def _make_topic_days(batch: PartitionBatch, day: int, activity: TopicActivity) -> Any:
@@ -143,14 +145,14 @@ def _make_topic_days(batch: PartitionBatch, day: int, activity: TopicActivity) -
     """
     partitions = np.flatnonzero(batch.is_first & activity.is_observed)
     columns = batch.partition_columns(partitions)
-    topic_days = {
+    topic_columns = {
         "cluster_id": columns["cluster_id"],
         "topic": columns["topic"],
         "day": day,
         "partitions": np.ones(len(partitions), np.int64),
         "produced": activity.produced[partitions],
-        "sampled_us": activity.sampled_us[partitions],
+        "last_seen_us": activity.last_seen_us[partitions],
     }
     # The columns that count groups are filled from groups, and null in these rows.
-    of_partitions = make_batch(TopicDays, topic_days, fill_null=True)
-    return merge_topic_days(pa.Table.from_batches([of_partitions]))
+    rows_of_partitions = make_batch(TopicDays, topic_columns, fill_null=True)
+    return merge_topic_days(pa.Table.from_batches([rows_of_partitions]))

@@ -62,8 +62,8 @@ class LogState:
         return pack(lists, len(self.summary))
 
     @classmethod
-    def unpack(cls, column: Any, partition: Ints, size: int) -> Self:
-        """Return the state of `size` partitions from packed values; `partition` has each value's partition, ascending.
+    def unpack(cls, column: Any, partition: Ints, partition_count: int) -> Self:
+        """Return the state of partitions from packed values; `partition` has the partition of each value, ascending.
 
         Each partition has one value at most; one without a value gets an empty state.
         """
@@ -74,7 +74,7 @@ class LogState:
         ]
         summary, log_ends, time_points = unpack(column, declarations)
         return cls(
-            summary=PartitionSummary(**_spread_singles(summary, partition, size)),
+            summary=PartitionSummary(**_spread_singles(summary, partition, partition_count)),
             log_ends=LogEnds(partition=partition[log_ends.owner], **log_ends.columns),
             time_points=TimePoints(partition=partition[time_points.owner], **time_points.columns),
         )
@@ -110,8 +110,8 @@ class KeyState:
         return pack(lists, len(self.summary))
 
     @classmethod
-    def unpack(cls, column: Any, key: Ints, size: int) -> Self:
-        """Return the state of `size` keys from packed values; `key` has each value's key, ascending.
+    def unpack(cls, column: Any, key: Ints, key_count: int) -> Self:
+        """Return the state of `key_count` keys from packed values; `key` has each value's key, ascending.
 
         Each key has one value at most; one without a value gets an empty state.
         """
@@ -119,7 +119,7 @@ class KeyState:
         declarations = [columns_of(KeySummary), *(columns_of(frame, "key") for frame in frames)]
         summary, commits, progress, lag_floors, log_starts, rate_rows, last_status = unpack(column, declarations)
         return cls(
-            summary=KeySummary(**_spread_singles(summary, key, size)),
+            summary=KeySummary(**_spread_singles(summary, key, key_count)),
             commits=Commits(key=key[commits.owner], **commits.columns),
             progress=KeyProgress(key=key[progress.owner], **progress.columns),
             lag_floors=LagFloors(key=key[lag_floors.owner], **lag_floors.columns),
@@ -148,18 +148,18 @@ class KeyState:
         return [getattr(self, field.name) for field in fields(self) if field.name != "summary"]
 
 
-def _spread_singles(rows: ListOfRows, owner_of_value: Ints, size: int) -> dict[str, Array]:
-    """Return columns of `size` rows: value i is in row `owner_of_value[i]`, all other rows are NULL or false."""
-    index = np.full(size, -1)
-    index[owner_of_value] = rows.owner
-    return {name: _take_or_null(values, index) for name, values in rows.columns.items()}
+def _spread_singles(rows: ListOfRows, owner_of_value: Ints, row_count: int) -> dict[str, Array]:
+    """Return columns of `row_count` rows: value i is in row `owner_of_value[i]`, all other rows are NULL or false."""
+    row_index = np.full(row_count, -1)
+    row_index[owner_of_value] = rows.owner
+    return {name: _take_or_null(values, row_index) for name, values in rows.columns.items()}
 
 
 def _keep_singles(rows: F, is_kept: Flags) -> F:
     """Return the rows, with NULL and false in those that are not kept."""
-    index = np.where(is_kept, np.arange(len(is_kept)), -1)
-    return type(rows)(**{name: _take_or_null(values, index) for name, values in rows.arrays().items()})
+    row_index = np.where(is_kept, np.arange(len(is_kept)), -1)
+    return type(rows)(**{name: _take_or_null(values, row_index) for name, values in rows.arrays().items()})
 
 
-def _take_or_null(values: Array, index: Ints) -> Array:
-    return take(values, index, missing=False if values.dtype == np.bool_ else NULL)
+def _take_or_null(values: Array, row_index: Ints) -> Array:
+    return take(values, row_index, missing=False if values.dtype == np.bool_ else NULL)

@@ -66,14 +66,14 @@ def build(
     """
     with storage.lock("build"):
         plan = plan_build(storage, limits, lookback_days, selection, full=full)
-        if not plan.to_write:
-            return BuildResult((), {}, () if plan.changed else _describe_missing(storage, plan))
+        if not plan.dates_to_write:
+            return BuildResult((), {}, () if plan.changed_dates else _describe_missing(storage, plan))
         if not plan.state.has_last_build:
             forget_fact_state(storage)
-        dates, rows = _build_tables(storage, engine, plan, progress)
-        plan.state.save(storage, pending={*plan.changed} - {*plan.to_write})
+        dates, row_counts = _build_tables(storage, engine, plan, progress)
+        plan.state.save(storage, pending={*plan.changed_dates} - {*plan.dates_to_write})
         stale_groups = describe_stale_groups(storage, lookback_days, dates=dates)
-        return BuildResult(dates, rows, (*_describe_missing(storage, plan), *stale_groups))
+        return BuildResult(dates, row_counts, (*_describe_missing(storage, plan), *stale_groups))
 
 
 def _describe_missing(storage: Storage, plan: BuildPlan) -> tuple[str, ...]:
@@ -91,24 +91,26 @@ def _build_tables(
     """
     # A disk has a lock for builds. An object store has none, so another build may replace tables meanwhile.
     versions = {table: storage.versions_of(table, [BUILD]).get(BUILD) for table in _WRITE_ORDER}
-    task, files = _run_stages(storage, engine, plan, progress)
+    task, stage_files = _run_stages(storage, engine, plan, progress)
     progress(_STEPS[2], 2, len(_STEPS))
     plan.state.set_last_times(task.summary.last_us)
-    earlier_dates, recounted = _recount_earlier_dates(storage, plan, files)
-    written = {str(day) for day in plan.to_write}
-    dates = {table.name: written for table in DERIVED_TABLES}
-    dates[REBALANCES.name] = written | earlier_dates
-    dates |= {table.name: _dates_of_states(plan, task) for table in STATE_TABLES}
-    chosen = [file for file in files if file.date in dates[file.table]]
-    storage.discard([file for file in files if file.date not in dates[file.table]])
-    dates[GROUP_DAILY.name] = written.union(file.date for file in recounted)
-    number = secrets.randbits(62)
+    earlier_dates, recounted_files = _recount_earlier_dates(storage, plan, stage_files)
+    written_dates = {str(day) for day in plan.dates_to_write}
+    dates_by_table = {table.name: written_dates for table in DERIVED_TABLES}
+    dates_by_table[REBALANCES.name] = written_dates | earlier_dates
+    dates_by_table |= {table.name: _find_state_dates(plan, task) for table in STATE_TABLES}
+    files_to_commit = [file for file in stage_files if file.date in dates_by_table[file.table]]
+    storage.discard([file for file in stage_files if file.date not in dates_by_table[file.table]])
+    dates_by_table[GROUP_DAILY.name] = written_dates.union(file.date for file in recounted_files)
+    build_number = secrets.randbits(62)
     for table in _WRITE_ORDER:
-        new = [*chosen, *recounted]
-        storage.replace(table, dates[table.name], new, {BUILD: number}, {BUILD: versions[table]})
+        new_files = [*files_to_commit, *recounted_files]
+        storage.replace(table, dates_by_table[table.name], new_files, {BUILD: build_number}, {BUILD: versions[table]})
     progress(_STEPS[2], len(_STEPS), len(_STEPS))
-    rows = {table.name: sum(file.rows for file in chosen if file.table == table.name) for table in DERIVED_TABLES}
-    return tuple(date.fromisoformat(day) for day in sorted(written | earlier_dates)), rows
+    row_counts = {
+        table.name: sum(file.rows for file in files_to_commit if file.table == table.name) for table in DERIVED_TABLES
+    }
+    return tuple(date.fromisoformat(day) for day in sorted(written_dates | earlier_dates)), row_counts
 
 
 def _run_stages(storage: Storage, engine: Engine, plan: BuildPlan, progress: Progress) -> tuple[Task, list[NewFile]]:
@@ -118,7 +120,7 @@ def _run_stages(storage: Storage, engine: Engine, plan: BuildPlan, progress: Pro
     caller commits the files of the dates to write, and discards the others.
     """
     progress(_STEPS[0], 0, len(_STEPS))
-    days = [day_number(day) for day in plan.to_read]
+    days = [day_number(day) for day in plan.dates_to_read]
     summary = summarize(engine.read(plan.files_to_read(storage)), days)
     progress(_STEPS[1], 1, len(_STEPS))
     settings = StageSettings(
@@ -128,36 +130,36 @@ def _run_stages(storage: Storage, engine: Engine, plan: BuildPlan, progress: Pro
         days_before=[day_number(day) for day in plan.days_before_ranges],
     )
     task = Task(storage.address, settings, day_number(plan.first_state_date), summary)
-    results = engine.run(task)
-    topics = make_topic_daily(read_results(results, "topic_day"), summary, days, plan.state.lookback_days)
-    return task, from_rows(read_results(results, "file")) + write_rows(storage, TOPIC_DAILY, topics)
+    result_rows = engine.run(task)
+    topic_rows = make_topic_daily(read_results(result_rows, "topic_day"), summary, days, plan.state.lookback_days)
+    return task, from_rows(read_results(result_rows, "file")) + write_rows(storage, TOPIC_DAILY, topic_rows)
 
 
 def _recount_earlier_dates(
-    storage: Storage, plan: BuildPlan, files: Sequence[NewFile]
+    storage: Storage, plan: BuildPlan, stage_files: Sequence[NewFile]
 ) -> tuple[set[str], list[NewFile]]:
     """Return the dates just before written dates whose rebalances changed, and new files of `group_daily` for them.
 
-    Dates are YYYY-MM-DD. `files` were written by the stages. No new file is part of a table yet.
+    Dates are YYYY-MM-DD. `stage_files` were written by the stages. No new file is part of a table yet.
     """
-    day_before = plan.to_write[0] - _DAY
-    candidates = {str(day) for day in (day_before, *plan.days_before_ranges) if day >= day_before}
-    changed = set[str]()
-    recounted = list[NewFile]()
-    for day in sorted(candidates):
-        day_files = [file for file in files if (file.table, file.date) == (REBALANCES.name, day)]
+    day_before = plan.dates_to_write[0] - _DAY
+    candidate_dates = {str(day) for day in (day_before, *plan.days_before_ranges) if day >= day_before}
+    changed_dates = set[str]()
+    recounted_files = list[NewFile]()
+    for day in sorted(candidate_dates):
+        day_files = [file for file in stage_files if (file.table, file.date) == (REBALANCES.name, day)]
         rebalances = find_changed_rebalances(storage, day, day_files)
         # Rows of dates that retention removed stay removed.
-        if rebalances is not None and day >= plan.state.first_date:
-            changed.add(day)
-            recounted += recount_group_days(storage, plan.state, day, rebalances)
-    return changed, recounted
+        if rebalances is not None and day >= plan.state.first_retained_date:
+            changed_dates.add(day)
+            recounted_files += recount_group_days(storage, plan.state, day, rebalances)
+    return changed_dates, recounted_files
 
 
-def _dates_of_states(plan: BuildPlan, task: Task) -> set[str]:
+def _find_state_dates(plan: BuildPlan, task: Task) -> set[str]:
     """Return the dates whose states this build replaces: all dates that are read, and dates no longer needed.
 
     A date without new state rows has an empty state: its old rows are removed, too.
     """
-    not_needed = {str(day) for day in plan.state.states if day_number(day) < task.first_state_day}
-    return not_needed.union(map(str, plan.to_read))
+    obsolete_dates = {str(day) for day in plan.state.state_dates if day_number(day) < task.first_state_day}
+    return obsolete_dates.union(map(str, plan.dates_to_read))

@@ -30,10 +30,10 @@ _FACTS_PER_TASK: Final = 250_000
 class SparkEngine:
     """An engine that runs the stages as jobs of a Spark session; it uses only what Spark Connect supports."""
 
-    def __init__(self, spark: SparkSession, facts: int) -> None:
+    def __init__(self, spark: SparkSession, fact_count: int) -> None:
         """Set the session, and the number of tasks from the number of facts that the build reads."""
         self._spark = spark
-        self._tasks = 2 + facts // _FACTS_PER_TASK
+        self._task_count = 2 + fact_count // _FACTS_PER_TASK
         self._rows: Any = None
 
     def read(self, files: Sequence[DataFile]) -> Any:
@@ -41,10 +41,10 @@ class SparkEngine:
 
         Spark keeps the rows in memory and on disk, so that the files are read once.
         """
-        listed = self._spark.createDataFrame(pa.Table.from_batches([to_rows(files)], DATA_FILE_SCHEMA))
-        self._rows = listed.repartition(self._tasks).mapInArrow(_read_files, _spark_schema()).persist()
-        results = self._rows.where(f"kind = {int(RowKind.RESULT)}").toArrow()
-        return read_results(results.cast(StageRows.schema()), "summary")
+        file_rows = self._spark.createDataFrame(pa.Table.from_batches([to_rows(files)], DATA_FILE_SCHEMA))
+        self._rows = file_rows.repartition(self._task_count).mapInArrow(_read_files, _spark_schema()).persist()
+        result_rows = self._rows.where(f"kind = {int(RowKind.RESULT)}").toArrow()
+        return read_results(result_rows.cast(StageRows.schema()), "summary")
 
     def run(self, task: Task) -> Any:
         """Run the stages over the rows of `read`, and return the rows for the driver as a table of StageRows.
@@ -58,26 +58,28 @@ class SparkEngine:
         def run_groups(rows: Iterator[Any]) -> Iterator[Any]:
             return run_group_task(task, rows)
 
-        of_groups = f"kind IN ({int(RowKind.GROUP_STATE)}, {int(RowKind.EVENTS)})"
-        of_partitions = f"kind <= {int(RowKind.SHARE_OFFSETS)}"
+        is_group_row = f"kind IN ({int(RowKind.GROUP_STATE)}, {int(RowKind.EVENTS)})"
+        is_partition_row = f"kind <= {int(RowKind.SHARE_OFFSETS)}"
         # A partition is in one task with all of its groups.
-        partitions = self._rows.where(of_partitions).repartition(self._tasks, *PARTITION_KEY).sortWithinPartitions(*KEY)
-        passed_on = partitions.mapInArrow(run_partitions, _spark_schema())
-        groups = passed_on.unionByName(self._rows.where(of_groups)).repartition(self._tasks, *GROUP_KEY)
-        results = groups.sortWithinPartitions(*GROUP_KEY).mapInArrow(run_groups, _spark_schema())
-        return self._collect(results).cast(StageRows.schema())
+        partitions = (
+            self._rows.where(is_partition_row).repartition(self._task_count, *PARTITION_KEY).sortWithinPartitions(*KEY)
+        )
+        rows_for_groups = partitions.mapInArrow(run_partitions, _spark_schema())
+        groups = rows_for_groups.unionByName(self._rows.where(is_group_row)).repartition(self._task_count, *GROUP_KEY)
+        result_rows = groups.sortWithinPartitions(*GROUP_KEY).mapInArrow(run_groups, _spark_schema())
+        return self._collect(result_rows).cast(StageRows.schema())
 
     def _collect(self, rows: DataFrame) -> Any:
         """Return the rows as an Arrow table, and release what `read` persisted.
 
         Rows go to Python a few at a time, because each packed row may have 64 KiB.
         """
-        before = self._spark.conf.get(_ROWS_PER_ARROW_BATCH)
+        rows_per_batch_before = self._spark.conf.get(_ROWS_PER_ARROW_BATCH)
         self._spark.conf.set(_ROWS_PER_ARROW_BATCH, "256")
         try:
             return rows.toArrow()
         finally:
-            self._spark.conf.set(_ROWS_PER_ARROW_BATCH, str(before))
+            self._spark.conf.set(_ROWS_PER_ARROW_BATCH, str(rows_per_batch_before))
             self._rows.unpersist()
 
 

@@ -134,20 +134,20 @@ def pack_events(batches: Iterator[Any]) -> Iterator[Any]:
     IPC format, because events have strings and lists.
     """
     for table in batch_by_key(batches, (), _WAITING_ROWS):
-        ordered, runs = _sort_into_runs(table, (*GROUP_KEY, "day"))
-        events = ordered.select(EventRows.names()).cast(EventRows.schema())
+        sorted_rows, run_starts = _sort_into_runs(table, (*GROUP_KEY, "day"))
+        events = sorted_rows.select(EventRows.names()).cast(EventRows.schema())
         payloads = [
             events.slice(first, end - first).combine_chunks().to_batches()[0].serialize().to_pybytes()
-            for first, end in zip(runs, [*runs[1:], len(ordered)], strict=True)
+            for first, end in zip(run_starts, [*run_starts[1:], len(sorted_rows)], strict=True)
         ]
-        keys = ordered.select([*GROUP_KEY, "day"]).take(pa.array(runs)).combine_chunks()
+        keys = sorted_rows.select([*GROUP_KEY, "day"]).take(pa.array(run_starts)).combine_chunks()
         columns = {name: keys[name].combine_chunks() for name in keys.column_names}
         yield make_rows(RowKind.EVENTS, columns | {"payload": pa.array(payloads, BINARY)})
 
 
 def unpack_events(payloads: Any) -> tuple[Any, Any]:
     """Return the events of a column of payloads as a table of EventRows, and the index of each event's payload."""
-    batches = [pa.ipc.read_record_batch(pa.py_buffer(value), EventRows.schema()) for value in payloads.to_pylist()]
+    batches = [pa.ipc.read_record_batch(pa.py_buffer(payload), EventRows.schema()) for payload in payloads.to_pylist()]
     owner = np.repeat(np.arange(len(batches)), [len(batch) for batch in batches])
     return pa.Table.from_batches(batches, EventRows.schema()), owner
 
@@ -159,20 +159,20 @@ def _pack_numbers(batches: Iterator[Any], kind: RowKind, key: Sequence[str], fra
     `key`, which includes `day`.
     """
     for table in batch_by_key(batches, (), _WAITING_ROWS):
-        ordered, runs = _sort_into_runs(table, key)
-        run_lengths = np.diff([*runs, len(ordered)])
-        owner = np.repeat(np.arange(len(runs)), run_lengths)
-        payload = pack([ListOfRows(owner=owner, columns=frame.from_batch(ordered).arrays())], len(runs))
-        keys = ordered.select(key).take(pa.array(runs))
+        sorted_rows, run_starts = _sort_into_runs(table, key)
+        run_lengths = np.diff([*run_starts, len(sorted_rows)])
+        owner = np.repeat(np.arange(len(run_starts)), run_lengths)
+        payload = pack([ListOfRows(owner=owner, columns=frame.from_batch(sorted_rows).arrays())], len(run_starts))
+        keys = sorted_rows.select(key).take(pa.array(run_starts))
         columns = {name: keys[name].combine_chunks() for name in key}
         yield make_rows(kind, columns | {"payload": payload})
 
 
 def _sort_into_runs(table: Any, key: Sequence[str]) -> tuple[Any, Any]:
     """Return the rows with equal keys together, and the indices at which runs begin; a run becomes one payload."""
-    codes = [to_codes(table[name]) for name in key]
-    order = np.lexsort(codes[::-1])
-    row_of_key = np.arange(len(order)) - segment_starts(*(code[order] for code in codes))
+    key_codes = [to_codes(table[name]) for name in key]
+    order = np.lexsort(key_codes[::-1])
+    row_of_key = np.arange(len(order)) - segment_starts(*(code[order] for code in key_codes))
     return table.take(pa.array(order)).combine_chunks(), np.flatnonzero(row_of_key % _ROWS_PER_PAYLOAD == 0)
 
 

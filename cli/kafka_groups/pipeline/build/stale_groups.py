@@ -55,14 +55,14 @@ def describe_stale_groups(
     built_dates = [date.fromisoformat(day) for day in storage.dates(GROUP_DAILY)]
     if not built_dates or built_dates[0] >= built_dates[-1] - timedelta(days=lookback_days):
         return []
-    first = min(dates or [date.min])
-    last = max(dates or [date.max])
+    first_date = min(dates or [date.min])
+    last_date = max(dates or [date.max])
     queries = Queries(storage)
-    cluster_dates = _read_cluster_dates(queries, first, last)
+    cluster_dates = _read_cluster_dates(queries, first_date, last_date)
     stale_groups = defaultdict[str, list[str]](list)
-    for row in queries.select(GROUP_DAILY, _LAST_DAYS, first=first, last=last):
+    for row in queries.select(GROUP_DAILY, _LAST_DAYS, first=first_date, last=last_date):
         last_day = GroupLastDay(**row)
-        later_dates = [later for later in cluster_dates[last_day.cluster_id] if later > last_day.day]
+        later_dates = [later_date for later_date in cluster_dates[last_day.cluster_id] if later_date > last_day.day]
         if last_day.is_stale(min(later_dates, default=None), lookback_days) and is_wanted(last_day.group):
             stale_groups[last_day.cluster_id].append(last_day.group)
     return [
@@ -71,13 +71,13 @@ def describe_stale_groups(
     ]
 
 
-def _read_cluster_dates(queries: Queries, first: date, last: date) -> dict[str, set[date]]:
-    """Return by cluster id the dates between `first` and `last` that were built."""
-    dates = defaultdict[str, set[date]](set)
+def _read_cluster_dates(queries: Queries, first_date: date, last_date: date) -> dict[str, set[date]]:
+    """Return by cluster id the dates between `first_date` and `last_date` that were built."""
+    dates_by_cluster = defaultdict[str, set[date]](set)
     for table in (GROUP_DAILY, TOPIC_DAILY):
-        for row in queries.select(table, _CLUSTER_DATES, first=first, last=last):
-            dates[row["cluster_id"]].add(row["date"])
-    return dates
+        for row in queries.select(table, _CLUSTER_DATES, first=first_date, last=last_date):
+            dates_by_cluster[row["cluster_id"]].add(row["date"])
+    return dates_by_cluster
 
 
 def _describe_cluster(cluster_id: str, last_date: date, groups: list[str], lookback_days: int) -> str:

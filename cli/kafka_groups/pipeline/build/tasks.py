@@ -47,12 +47,12 @@ def run_partition_task(task: Task, rows: Iterator[Any]) -> Iterator[Any]:
     """
     with new_writer(task.data_dir, BUILD) as writer:
         for batch in cut_batches(rows):
-            for results in build_partition_days(batch, task.settings, task.summary):
-                writer.write(LAG_HISTORY, make_lag_history(batch, results))
-                if results.day >= task.first_state_day:
-                    for states in make_states(batch, results):
+            for partition_day in build_partition_days(batch, task.settings, task.summary):
+                writer.write(LAG_HISTORY, make_lag_history(batch, partition_day))
+                if partition_day.day >= task.first_state_day:
+                    for states in make_states(batch, partition_day):
                         writer.write(PARTITION_STATE, states)
-                yield from make_group_rows(batch, results)
+                yield from make_group_rows(batch, partition_day)
         files = writer.close()
     yield make_file_rows(files)
 
@@ -63,18 +63,18 @@ def run_group_task(task: Task, rows: Iterator[Any]) -> Iterator[Any]:
     `rows` are record batches of StageRows sorted by GROUP_KEY.
     """
     with new_writer(task.data_dir, BUILD) as writer:
-        for table in batch_by_key(rows, GROUP_KEY, _GROUP_BATCH_BYTES, measure=_count_bytes):
-            is_result = pc.equal(table["kind"], int(RowKind.RESULT))
-            yield from table.filter(is_result).to_batches()
-            of_groups = table.filter(pc.invert(is_result))
-            if not of_groups.num_rows:
+        for stage_rows in batch_by_key(rows, GROUP_KEY, _GROUP_BATCH_BYTES, measure=_count_bytes):
+            is_result = pc.equal(stage_rows["kind"], int(RowKind.RESULT))
+            yield from stage_rows.filter(is_result).to_batches()
+            group_rows = stage_rows.filter(pc.invert(is_result))
+            if not group_rows.num_rows:
                 continue
-            for results in build_groups(GroupBatch.from_rows(of_groups), task.settings, task.summary):
-                for written, batch in results.tables.items():
-                    if written is not GROUP_STATE or results.day >= task.first_state_day:
-                        writer.write(written, batch)
-                if results.topic_days is not None:
-                    yield make_result_rows("topic_day", results.topic_days)
+            for group_day_results in build_groups(GroupBatch.from_rows(group_rows), task.settings, task.summary):
+                for table, batch in group_day_results.tables.items():
+                    if table is not GROUP_STATE or group_day_results.day >= task.first_state_day:
+                        writer.write(table, batch)
+                if group_day_results.topic_days is not None:
+                    yield make_result_rows("topic_day", group_day_results.topic_days)
         files = writer.close()
     yield make_file_rows(files)
 

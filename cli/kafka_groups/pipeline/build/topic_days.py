@@ -23,20 +23,20 @@ _KEY: Final = ("cluster_id", "topic", "day")
 def merge_topic_days(parts: Any) -> Any:
     """Return a record batch of TopicDays with one row for each cluster, topic and day, from a table of parts.
 
-    Numbers of partitions, groups and records are added up; `sampled_us` is the last time of a part, and `is_named` is
+    Numbers of partitions, groups and records are added up; `last_seen_us` is the last time of a part, and `is_named` is
     true if it is true in any part. A number that is null in all parts stays null.
     """
-    codes = [to_codes(parts[name]) for name in _KEY]
-    order = np.lexsort(codes[::-1])
+    key_codes = [to_codes(parts[name]) for name in _KEY]
+    order = np.lexsort(key_codes[::-1])
     rows = parts.take(pa.array(order)).combine_chunks()
-    is_start = is_segment_start(*(code[order] for code in codes))
-    first = pa.array(np.flatnonzero(is_start))
-    columns = {name: rows[name].combine_chunks().take(first) for name in _KEY}
+    is_start = is_segment_start(*(code[order] for code in key_codes))
+    first_rows = pa.array(np.flatnonzero(is_start))
+    columns = {name: rows[name].combine_chunks().take(first_rows) for name in _KEY}
     columns |= {
         name: _sum_known(to_ints(rows[name]), is_start)
         for name in ("active_groups", "groups_with_commits", "partitions", "produced")
     }
-    columns["sampled_us"] = reduce_segments(np.maximum, to_ints(rows["sampled_us"]), is_start)
+    columns["last_seen_us"] = reduce_segments(np.maximum, to_ints(rows["last_seen_us"]), is_start)
     columns["is_named"] = reduce_segments(np.logical_or, to_flags(rows["is_named"]), is_start)
     return make_batch(TopicDays, columns)
 
@@ -59,13 +59,15 @@ def make_topic_daily(topic_days: Any, summary: FactSummary, days: Sequence[int],
     partitions = to_ints(rows["partitions"])
     cluster_and_day = zip(rows["cluster_id"].to_pylist(), day.tolist(), strict=True)
     cluster_days = [summary.clusters.get(key, NOTHING_READ) for key in cluster_and_day]
-    record_us = np.array([read.record_us for read in cluster_days], np.int64)
-    sample_us = np.array([read.sample_us for read in cluster_days], np.int64)
-    exists = np.where(sample_us != NULL, to_ints(rows["sampled_us"]) == sample_us, record_us != NULL)
+    last_record_us = np.array([cluster_day.last_record_us for cluster_day in cluster_days], np.int64)
+    last_sample_us = np.array([cluster_day.last_sample_us for cluster_day in cluster_days], np.int64)
+    topic_exists = np.where(
+        last_sample_us != NULL, to_ints(rows["last_seen_us"]) == last_sample_us, last_record_us != NULL
+    )
     has_no_commit = groups_with_commits <= 0
     # Samples have `__consumer_offsets` only because its leaders are the coordinators (UNLISTED_LOG_END).
     is_internal = np.asarray(pc.equal(rows["topic"], OFFSETS_TOPIC)) & has_no_commit
-    is_row = ((partitions != NULL) | ~has_no_commit) & np.isin(day, days) & ~is_internal
+    is_topic_of_day = ((partitions != NULL) | ~has_no_commit) & np.isin(day, days) & ~is_internal
     columns = {
         "cluster_id": rows["cluster_id"],
         "topic": rows["topic"],
@@ -74,7 +76,7 @@ def make_topic_daily(topic_days: Any, summary: FactSummary, days: Sequence[int],
         "records_produced": rows["produced"],
         "active_groups": np.maximum(to_ints(rows["active_groups"]), 0),
         "groups_with_commits": np.maximum(groups_with_commits, 0),
-        "is_unread": has_no_commit & ~to_flags(rows["is_named"]) & exists,
+        "is_unread": has_no_commit & ~to_flags(rows["is_named"]) & topic_exists,
         "lookback_days": lookback_days,
     }
-    return pa.Table.from_batches([make_batch(TopicDaily, columns).filter(pa.array(is_row))])
+    return pa.Table.from_batches([make_batch(TopicDaily, columns).filter(pa.array(is_topic_of_day))])

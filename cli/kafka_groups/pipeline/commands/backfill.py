@@ -91,13 +91,13 @@ def backfill(
         until_ms = now_ms()
         period = LookupPeriod(until_ms - round(since * _MS), until_ms, step_ms=round(interval * _MS), now_ms=until_ms)
         with GroupAdmin(settings) as admin:
-            backfilled = _look_up(run, connection, admin, storage, period, topics)
-        if backfilled.deleted:
-            run.print_note(f"{backfilled.deleted:,} past log end offsets are unknown: their records were deleted.")
-        if backfilled.ahead:
-            why = "records have timestamps in the future"
-            run.print_note(f"{backfilled.ahead:,} past log end offsets are unknown: {why}.")
-        run.finish(_summary(run, backfilled), backfilled.failures)
+            backfill_result = _look_up(run, connection, admin, storage, period, topics)
+        if backfill_result.deleted:
+            run.print_note(f"{backfill_result.deleted:,} past log end offsets are unknown: their records were deleted.")
+        if backfill_result.ahead:
+            reason = "records have timestamps in the future"
+            run.print_note(f"{backfill_result.ahead:,} past log end offsets are unknown: {reason}.")
+        run.finish(_make_summary(run, backfill_result), backfill_result.failures)
 
 
 def _look_up(
@@ -110,26 +110,26 @@ def _look_up(
 ) -> BackfillResult:
     from kafka_groups.pipeline.facts.backfill import backfill as backfill_tables
 
-    def report_from(backfilled: BackfillResult) -> None:
-        run.summarize = lambda: _summary(run, backfilled)
+    def report_from(backfill_result: BackfillResult) -> None:
+        run.summarize = lambda: _make_summary(run, backfill_result)
 
     return backfill_tables(
         admin,
         storage,
         period,
         topics=topics or None,
-        excluded=lambda names: _compacted_topics(run, connection, names),
+        exclude_topics=lambda names: _find_compacted_topics(run, connection, names),
         progress=run.bar,
         on_start=report_from,
     )
 
 
-def _summary(run: Run, backfilled: BackfillResult) -> Summary:
+def _make_summary(run: Run, backfill_result: BackfillResult) -> Summary:
     from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 
-    rows = {PARTITION_OFFSETS.name: backfilled.rows}
-    numbers = {"partitions": backfilled.partitions, "times": backfilled.times}
-    return Summary(cluster_id=backfilled.cluster_id, rows=rows, numbers=numbers, seconds=run.seconds())
+    row_counts = {PARTITION_OFFSETS.name: backfill_result.rows}
+    numbers = {"partitions": backfill_result.partitions, "times": backfill_result.times}
+    return Summary(cluster_id=backfill_result.cluster_id, rows=row_counts, numbers=numbers, seconds=run.seconds())
 
 
 def _check_interval(interval: float, since: float) -> None:
@@ -139,7 +139,7 @@ def _check_interval(interval: float, since: float) -> None:
         raise click.UsageError("--interval is longer than --since; give a shorter --interval or a longer --since")
 
 
-def _compacted_topics(run: Run, connection: Connection, names: Sequence[str]) -> Sequence[str]:
+def _find_compacted_topics(run: Run, connection: Connection, names: Sequence[str]) -> Sequence[str]:
     """Return which of these topics are compacted; print notes on them and on those that may be compacted."""
     from kafka_groups.pipeline.facts.topic_settings import Policies, find_compacted
 
@@ -151,16 +151,16 @@ def _compacted_topics(run: Run, connection: Connection, names: Sequence[str]) ->
     else:
         policies = find_compacted(client.properties, client.timeout_s, names)
     _note_policies(run, policies)
-    return policies.compacted
+    return policies.compacted_topics
 
 
 def _note_policies(run: Run, policies: Policies) -> None:
     """Print how many topics are compacted, and how many may be."""
     from kafka_groups.pipeline.build.sentences import list_names
 
-    if count := len(policies.compacted):
-        note = _COMPACTED if count > 1 else _COMPACTED_ONE
-        run.print_note(note.format(count=count, names=list_names(policies.compacted)))
-    if count := len(policies.unknown):
-        note = _UNKNOWN if count > 1 else _UNKNOWN_ONE
-        run.print_note(note.format(count=count, reason=policies.reason.rstrip(".")))
+    if count := len(policies.compacted_topics):
+        note_template = _COMPACTED if count > 1 else _COMPACTED_ONE
+        run.print_note(note_template.format(count=count, names=list_names(policies.compacted_topics)))
+    if count := len(policies.unknown_topics):
+        note_template = _UNKNOWN if count > 1 else _UNKNOWN_ONE
+        run.print_note(note_template.format(count=count, reason=policies.reason.rstrip(".")))

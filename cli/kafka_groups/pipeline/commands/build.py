@@ -88,26 +88,28 @@ def build(
 
 
 def _derive(
-    run: Run, storage: Storage, spark_choice: SparkChoice, limits: Limits, dates: DateRange, *, full: bool
+    run: Run, storage: Storage, spark_choice: SparkChoice, limits: Limits, selected_dates: DateRange, *, full: bool
 ) -> Summary:
     """Build the tables, print notes on what is missing, and return the summary. Raises StorageError, PipelineError."""
     from kafka_groups.pipeline.build.build_plan import estimate_facts
     from kafka_groups.pipeline.build.run import build as build_tables
 
     _note_other_limits(run, storage, limits)
-    facts = estimate_facts(storage, limits=limits, selection=dates, full=full)
-    with open_engine(spark_choice, run.bar, facts=facts) as engine:
-        built = build_tables(storage, engine, limits=limits, selection=dates, full=full, progress=run.bar)
-    for sentence in built.missing:
+    fact_count = estimate_facts(storage, limits=limits, selection=selected_dates, full=full)
+    with open_engine(spark_choice, run.bar, fact_count=fact_count) as engine:
+        build_result = build_tables(
+            storage, engine, limits=limits, selection=selected_dates, full=full, progress=run.bar
+        )
+    for sentence in build_result.missing:
         run.print_note(sentence)
     return Summary(
-        rows=built.rows,
-        numbers={"dates": len(built.dates)},
+        rows=build_result.rows,
+        numbers={"dates": len(build_result.dates)},
         settings={
             "allowed_lag": limits.allowed_lag,
             "stop_after_ms": limits.stop_after_ms,
         },
-        missing=built.missing,
+        missing=build_result.missing,
         seconds=run.seconds(),
     )
 
@@ -116,9 +118,9 @@ def _note_other_limits(run: Run, storage: Storage, limits: Limits) -> None:
     """Print a note if the last build had other limits."""
     from kafka_groups.pipeline.build.fact_state import read_last_limits
 
-    last = read_last_limits(storage)
-    if last not in {None, limits}:
+    last_limits = read_last_limits(storage)
+    if last_limits not in {None, limits}:
         run.print_note(
-            f"The last run had other settings (--allowed-lag {last.allowed_lag} --stop-after "
-            f"{format_duration(last.stop_after_ms)}), so all dates have to be derived again."
+            f"The last run had other settings (--allowed-lag {last_limits.allowed_lag} --stop-after "
+            f"{format_duration(last_limits.stop_after_ms)}), so all dates have to be derived again."
         )

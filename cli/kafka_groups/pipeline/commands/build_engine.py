@@ -18,7 +18,7 @@ _FEW_FACTS: Final = 100_000
 
 
 @contextmanager
-def open_engine(choice: SparkChoice, bar: ProgressBar, *, facts: int) -> Iterator[Engine]:
+def open_engine(spark_choice: SparkChoice, progress_bar: ProgressBar, *, fact_count: int) -> Iterator[Engine]:
     """Yield the engine for this number of facts, which ends with the block. Raises PipelineError if Spark fails.
 
     More than 100,000 facts are built on Spark, and fewer in this process unless the user names a Spark.
@@ -26,10 +26,10 @@ def open_engine(choice: SparkChoice, bar: ProgressBar, *, facts: int) -> Iterato
     from kafka_groups.pipeline.build.local_engine import LocalEngine
     from kafka_groups.pipeline.build.spark_engine import SparkEngine
 
-    if not facts or (facts <= _FEW_FACTS and not choice.names_spark()):
+    if not fact_count or (fact_count <= _FEW_FACTS and not spark_choice.names_spark()):
         yield LocalEngine()
         return
-    bar.begin(STARTING_SPARK)
-    with open_spark_session(choice, brief=True) as spark:
-        bar(STARTING_SPARK, 1, 1)
-        yield SparkEngine(spark, facts)
+    progress_bar.begin(STARTING_SPARK)
+    with open_spark_session(spark_choice, brief=True) as spark:
+        progress_bar(STARTING_SPARK, 1, 1)
+        yield SparkEngine(spark, fact_count)

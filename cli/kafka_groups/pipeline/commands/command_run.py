@@ -38,7 +38,7 @@ _PACKAGES: Final = ("numpy", "pyarrow", "deltalake")
 class Run:
     """A run of a command, with its output streams and its document.
 
-    `started` is the time of a monotonic clock in seconds, and `is_written` whether the document was written.
+    `started_s` is the time of a monotonic clock in seconds, and `is_written` whether the document was written.
     `summarize` returns a summary of the rows that were written, for a command that writes piece by piece.
     """
 
@@ -46,7 +46,7 @@ class Run:
     output_format: str
     screen: Screen
     bar: ProgressBar
-    started: float = field(default_factory=time.monotonic)
+    started_s: float = field(default_factory=time.monotonic)
     is_written: bool = False
     summarize: Callable[[], Summary] | None = None
 
@@ -57,7 +57,7 @@ class Run:
 
     def seconds(self) -> float:
         """Return how long the run has taken, in seconds."""
-        return time.monotonic() - self.started
+        return time.monotonic() - self.started_s
 
     def write(
         self, content: Mapping[str, Any], *, status: ResultStatus = ResultStatus.COMPLETE, errors: Sequence[Any] = ()
@@ -88,7 +88,7 @@ class Run:
         status = status_of(anything_failed=bool(errors), anything_succeeded=any(summary.rows.values()))
         self.write(summary_content(summary), status=status, errors=errors)
         self._write_rows(summary)
-        self.print_note(_summary_line(summary))
+        self.print_note(_format_summary(summary))
         return status
 
     def report_early_end(self, error: Mapping[str, Any]) -> bool:
@@ -100,7 +100,7 @@ class Run:
             return False
         self.write(summary_content(summary), status=ResultStatus.PARTIAL, errors=[error])
         self._write_rows(summary)
-        self.print_note(_summary_line(summary, begin="Partly done," if reports_numbers else "Written"))
+        self.print_note(_format_summary(summary, begin="Partly done," if reports_numbers else "Written"))
         return True
 
     def _partial_summary(self) -> Summary | None:
@@ -118,20 +118,19 @@ class Run:
         is_table = self.output_format == "table"
         # A command writes rows of one kind for programs, even if there was nothing to do.
         if self.command in _REPORT_NUMBERS or (is_table and not summary.rows):
-            names = {name: name.replace("_", " ") if is_table else name for name in summary.numbers}
-            numbers = [Number(names[name], value) for name, value in summary.numbers.items()]
-            write_rows(self.screen, NUMBERS, numbers, self.output_format)
+            shown_names = {name: name.replace("_", " ") if is_table else name for name in summary.numbers}
+            number_rows = [Number(shown_names[name], value) for name, value in summary.numbers.items()]
+            write_rows(self.screen, NUMBERS, number_rows, self.output_format)
         else:
-            written = [TableRows(table, rows) for table, rows in summary.rows.items()]
-            write_rows(self.screen, WRITTEN, written, self.output_format)
+            written_rows = [TableRows(table, rows) for table, rows in summary.rows.items()]
+            write_rows(self.screen, WRITTEN, written_rows, self.output_format)
 
 
 def _require_packages() -> None:
     """Raise PipelineError if a package of the extra pipeline is not installed."""
-    if missing := [name for name in _PACKAGES if find_spec(name) is None]:
-        msg = (
-            f"the pipeline needs {', '.join(missing)}, which is not installed; run pip install 'kafka-groups[pipeline]'"
-        )
+    if missing_packages := [name for name in _PACKAGES if find_spec(name) is None]:
+        names = ", ".join(missing_packages)
+        msg = f"the pipeline needs {names}, which is not installed; run pip install 'kafka-groups[pipeline]'"
         raise PipelineError(msg)
 
 
@@ -148,9 +147,11 @@ def start_run(command: str, *, output_format: str, colour: str) -> Iterator[Run]
             raise
         except Exception as error:
             # Unexpected errors are reported, too: a program that reads the document has no other source.
-            known = error if isinstance(error, KafkaGroupsError) else PipelineError(f"{type(error).__name__}: {error}")
-            if run.report_early_end(error_document(known)):
-                known.exit_code = ResultStatus.PARTIAL.exit_code
+            known_error = (
+                error if isinstance(error, KafkaGroupsError) else PipelineError(f"{type(error).__name__}: {error}")
+            )
+            if run.report_early_end(error_document(known_error)):
+                known_error.exit_code = ResultStatus.PARTIAL.exit_code
             raise
         except KeyboardInterrupt:
             run.report_early_end(INTERRUPTED)
@@ -164,9 +165,11 @@ def start_run(command: str, *, output_format: str, colour: str) -> Iterator[Run]
             run.bar.stop()
 
 
-def _summary_line(summary: Summary, begin: str = "Done") -> str:
+def _format_summary(summary: Summary, begin: str = "Done") -> str:
     """Return the numbers of a run in one line, such as "Done in 2.0 s: dates 3, rows written 12."."""
-    numbers = [f"{name.replace('_', ' ')} {value:,}" for name, value in summary.numbers.items() if value is not None]
+    numbers_text = [
+        f"{name.replace('_', ' ')} {value:,}" for name, value in summary.numbers.items() if value is not None
+    ]
     if summary.rows:
-        numbers.append(f"rows written {sum(summary.rows.values()):,}")
-    return f"{begin} in {summary.seconds:.1f} s: {', '.join(numbers) or 'nothing to do'}."
+        numbers_text.append(f"rows written {sum(summary.rows.values()):,}")
+    return f"{begin} in {summary.seconds:.1f} s: {', '.join(numbers_text) or 'nothing to do'}."

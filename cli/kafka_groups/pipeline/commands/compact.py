@@ -49,31 +49,31 @@ def compact(*, data_dir: str, retention: tuple[str, ...], output_format: str, co
 
         retention_by_table = _parse_retention(retention)
 
-        def report_from(compacted: CompactionResult) -> None:
-            run.summarize = lambda: _summary(compacted, run.seconds())
+        def report_from(compaction_result: CompactionResult) -> None:
+            run.summarize = lambda: _make_summary(compaction_result, run.seconds())
 
-        compacted = compact_tables(
+        compaction_result = compact_tables(
             open_storage(data_dir),
             retention=retention_by_table,
             now=datetime.now(UTC),
             progress=run.bar,
             on_start=report_from,
         )
-        run.finish(_summary(compacted, run.seconds()))
+        run.finish(_make_summary(compaction_result, run.seconds()))
 
 
-def _parse_retention(values: tuple[str, ...]) -> dict[Table, timedelta]:
+def _parse_retention(option_values: tuple[str, ...]) -> dict[Table, timedelta]:
     """Return the retention of each table that has one: how long its dates are kept. Raises UsageError."""
     from kafka_groups.pipeline.store.retention import MIN_RETENTION, uniform_retention
 
-    known = {table.name: table for table in uniform_retention(MIN_RETENTION)}
+    tables_by_name = {table.name: table for table in uniform_retention(MIN_RETENTION)}
     for_all_tables: dict[Table, timedelta] = {}
     for_single_tables: dict[Table, timedelta] = {}
-    for value in values:
-        name, equals, duration = value.rpartition("=")
-        if equals and name not in known:
-            names = f"{', '.join(known)}{did_you_mean(name, known)}"
-            msg = f"--retention {value}: there is no table {name!r} with a retention; tables are {names}"
+    for option_value in option_values:
+        table_name, separator, duration = option_value.rpartition("=")
+        if separator and table_name not in tables_by_name:
+            tables = f"{', '.join(tables_by_name)}{did_you_mean(table_name, tables_by_name)}"
+            msg = f"--retention {option_value}: there is no table {table_name!r} with a retention; tables are {tables}"
             raise click.UsageError(msg)
         retention = timedelta(seconds=parse_past_duration("--retention", duration))
         if retention < MIN_RETENTION:
@@ -81,18 +81,18 @@ def _parse_retention(values: tuple[str, ...]) -> dict[Table, timedelta]:
                 f"--retention must be at least {MIN_RETENTION.days}d: build derives a day from the week before it, too"
             )
             raise click.UsageError(msg)
-        if equals:
-            for_single_tables[known[name]] = retention
+        if separator:
+            for_single_tables[tables_by_name[table_name]] = retention
         else:
             for_all_tables = uniform_retention(retention)
     return for_all_tables | for_single_tables
 
 
-def _summary(compacted: CompactionResult, seconds: float) -> Summary:
+def _make_summary(compaction_result: CompactionResult, seconds: float) -> Summary:
     numbers = {
-        "dates": compacted.dates,
-        "files_before": compacted.files_before,
-        "files_after": compacted.files_after,
-        "removed_dates": compacted.removed_dates,
+        "dates": compaction_result.dates,
+        "files_before": compaction_result.files_before,
+        "files_after": compaction_result.files_after,
+        "removed_dates": compaction_result.removed_dates,
     }
     return Summary(rows={}, numbers=numbers, seconds=seconds)

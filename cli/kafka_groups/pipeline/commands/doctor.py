@@ -58,13 +58,15 @@ def doctor(*, data_dir: str | None, output_format: str, colour: str, connection:
             progress=run.bar,
         )
         run.bar.stop()
-        failed = [PipelineError(f"{check.check}: {check.detail}") for check in checks if check.status == "failed"]
-        status = status_of(anything_failed=bool(failed), anything_succeeded=len(failed) < len(checks))
+        failed_checks = [
+            PipelineError(f"{check.check}: {check.detail}") for check in checks if check.status == "failed"
+        ]
+        status = status_of(anything_failed=bool(failed_checks), anything_succeeded=len(failed_checks) < len(checks))
         if output_format == "json":
-            errors = [error_document(error) for error in failed]
+            errors = [error_document(error) for error in failed_checks]
             run.write({"checks": [check._asdict() for check in checks]}, status=status, errors=errors)
         else:
             write_rows(run.screen, CHECKS, checks, output_format)
-        if failed:
-            run.print_note(f"Failed checks: {len(failed)}.")
+        if failed_checks:
+            run.print_note(f"Failed checks: {len(failed_checks)}.")
             raise IncompleteResultError(status)

@@ -78,5 +78,5 @@ def error_document(error: KafkaGroupsError) -> Document:
     """Return the entry of `errors` for the error that ended a command."""
     if isinstance(error, AdminError):
         return failure_document(Failure.of(error))
-    name = next((name for kind, name in _NAMES if isinstance(error, kind)), _OTHER_NAME)
+    name = next((name for error_class, name in _NAMES if isinstance(error, error_class)), _OTHER_NAME)
     return {**_NO_SUBJECT, "name": name, "message": str(error)}

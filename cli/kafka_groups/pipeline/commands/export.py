@@ -44,12 +44,12 @@ def export(*, data_dir: str, kind: str, output: Path, names: tuple[str, ...], ou
         from kafka_groups.pipeline.store.plain_files import write_plain_files
         from kafka_groups.pipeline.tables import TABLES
 
-        if unknown := [name for name in names if name not in TABLES]:
-            known = f"tables are {', '.join(TABLES)}{did_you_mean(unknown[0], TABLES)}"
-            msg = f"--table {unknown[0]}: there is no such table; {known}"
+        if unknown_names := [name for name in names if name not in TABLES]:
+            known_text = f"tables are {', '.join(TABLES)}{did_you_mean(unknown_names[0], TABLES)}"
+            msg = f"--table {unknown_names[0]}: there is no such table; {known_text}"
             raise click.UsageError(msg)
-        chosen = [table for table in TABLES.values() if not names or table.name in names]
-        rows = write_plain_files(
-            open_storage(data_dir), output, "csv" if kind == "csv" else "parquet", chosen, progress=run.bar
+        chosen_tables = [table for table in TABLES.values() if not names or table.name in names]
+        row_counts = write_plain_files(
+            open_storage(data_dir), output, "csv" if kind == "csv" else "parquet", chosen_tables, progress=run.bar
         )
-        run.finish(Summary(rows=rows, seconds=run.seconds()))
+        run.finish(Summary(rows=row_counts, seconds=run.seconds()))

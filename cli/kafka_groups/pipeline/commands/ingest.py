@@ -80,7 +80,7 @@ def ingest(
         check_client(client.properties, client.timeout_s)
         storage = open_storage(data_dir, create=True)
         with open_ingestion(storage, client.properties, timeout_s=client.timeout_s) as ingestion:
-            run.summarize = lambda: _summary(ingestion.result(), run.seconds())
+            run.summarize = lambda: _make_summary(ingestion.result(), run.seconds())
             if not ingestion.topic_exists:
                 run.print_note(_NO_TOPIC)
             interval_s = (interval or _DEFAULT_INTERVAL_S) if continuous else None
@@ -96,24 +96,24 @@ def _read_records(
     Spark fails.
     """
     is_continuous = interval_s is not None
-    with ExitStack() as until_report:
+    with ExitStack() as signal_deferral:
         run.bar.begin(STARTING_SPARK)
         with open_spark_session(spark_choice, brief=True) as spark:
             run.bar(STARTING_SPARK, 1, 1)
             # Spark takes a moment to stop: a signal during that time must not prevent the report.
-            stop_request = until_report.enter_context(defer_signals())
-            ingested = ingestion.run(
+            stop_request = signal_deferral.enter_context(defer_signals())
+            ingest_result = ingestion.run(
                 spark,
                 continuous=is_continuous,
-                every_s=interval_s or _DEFAULT_INTERVAL_S,
+                interval_s=interval_s or _DEFAULT_INTERVAL_S,
                 records_per_batch=records_per_batch,
                 progress=run.bar,
-                note=lambda text: run.print_note(f"{timestamp()} {text}"),
-                stop=stop_request.is_received,
+                print_note=lambda note_text: run.print_note(f"{timestamp()} {note_text}"),
+                should_stop=stop_request.is_received,
             )
             # A signal is the normal end of --continuous.
             is_interrupted = stop_request.is_received() and not is_continuous
-        run.finish(_summary(ingested, run.seconds()), interrupted=is_interrupted)
+        run.finish(_make_summary(ingest_result, run.seconds()), interrupted=is_interrupted)
         stop_request.raise_if_received()
 
 
@@ -124,6 +124,6 @@ def _check_flags(*, once: bool, continuous: bool, interval: float | None) -> Non
         raise click.UsageError("--interval needs --continuous: give both or none")
 
 
-def _summary(ingested: IngestResult, seconds: float) -> Summary:
-    numbers = {"batches": ingested.batches, "records": ingested.records}
-    return Summary(cluster_id=ingested.cluster_id, rows=ingested.rows, numbers=numbers, seconds=seconds)
+def _make_summary(ingest_result: IngestResult, seconds: float) -> Summary:
+    numbers = {"batches": ingest_result.batches, "records": ingest_result.records}
+    return Summary(cluster_id=ingest_result.cluster_id, rows=ingest_result.rows, numbers=numbers, seconds=seconds)

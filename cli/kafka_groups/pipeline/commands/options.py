@@ -33,8 +33,8 @@ def duration_option(
     name: str, *, default: str | None = None, about: str, longest_s: float = LONGEST_S
 ) -> Callable[[F], F]:
     """Return a decorator that adds an option for a duration; the command gets it in seconds, or None without one."""
-    parse = partial(_duration, longest_s=longest_s)
-    return click.option(name, metavar="DURATION", default=default, show_default=True, callback=parse, help=about)
+    parse_value = partial(_read_duration, longest_s=longest_s)
+    return click.option(name, metavar="DURATION", default=default, show_default=True, callback=parse_value, help=about)
 
 
 def past_option(name: str, *, default: str | None = None, about: str) -> Callable[[F], F]:
@@ -44,7 +44,7 @@ def past_option(name: str, *, default: str | None = None, about: str) -> Callabl
 
 def parse_past_duration(name: str, value: str) -> float:
     """Return the seconds of a past period of up to 20 years. Raises UsageError with the option's name."""
-    return _parse(name, value, longest_s=_LONGEST_PAST_S)
+    return _parse_duration(name, value, longest_s=_LONGEST_PAST_S)
 
 
 def _data_dir_option(function: F, *, callback: Callable[..., Any]) -> F:
@@ -74,16 +74,16 @@ def _require_data_dir(context: click.Context, parameter: click.Parameter, value:
     return data_dir
 
 
-def _duration(
+def _read_duration(
     context: click.Context, parameter: click.Parameter, value: str | None, *, longest_s: float
 ) -> float | None:
     """Return the value of a duration option in seconds; None if it was not given."""
-    return None if value is None else _parse(parameter.opts[0], value, longest_s=longest_s, context=context)
+    return None if value is None else _parse_duration(parameter.opts[0], value, longest_s=longest_s, context=context)
 
 
-def _parse(name: str, value: str, *, longest_s: float, context: click.Context | None = None) -> float:
+def _parse_duration(name: str, option_value: str, *, longest_s: float, context: click.Context | None = None) -> float:
     """Return a duration in seconds. Raises UsageError if it is not greater than 0, or longer than `longest_s`."""
-    seconds = parse_option_duration(name, value, longest_s=longest_s, context=context)
+    seconds = parse_option_duration(name, option_value, longest_s=longest_s, context=context)
     if seconds <= 0:
         msg = f"{name} must be greater than 0, for example 30s"
         raise click.UsageError(msg, context)

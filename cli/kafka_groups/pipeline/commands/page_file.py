@@ -34,11 +34,11 @@ def check_page(path: str | None) -> None:
         raise _to_pipeline_error(path, error) from error
 
 
-def write_page_to(path: str, history: History, *, shown: int) -> None:
-    """Write the page with the first `shown` groups. Raises PipelineError if it cannot be written."""
+def write_page_to(path: str, history: History, *, max_groups: int) -> None:
+    """Write the page with the first `max_groups` groups. Raises PipelineError if it cannot be written."""
     page = io.StringIO()
     try:
-        write_page(history, page, shown=shown)
+        write_page(history, page, max_groups=max_groups)
         write_atomically(path, page.getvalue())
     except OSError as error:
         raise _to_pipeline_error(path, error) from error

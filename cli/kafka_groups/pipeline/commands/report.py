@@ -88,17 +88,21 @@ def report(
         check_page_directory(html)
         storage = open_storage(data_dir)
         check_page(html)
-        choice = choose_groups(selectors)
-        limits = choose_limits(top, choice.groups, output_format, has_page=html is not None)
-        history = _read_until_now(run, storage, choice, limits, period_ms=round(since * _MS))
-        failed = write_report(run, history, page=html, on_page=limits.on_page, has_pattern=choice.has_pattern)
+        group_choice = choose_groups(selectors)
+        limits = choose_limits(top, group_choice.groups, output_format, has_page=html is not None)
+        history = _read_until_now(run, storage, group_choice, limits, period_ms=round(since * _MS))
+        incomplete_error = write_report(
+            run, history, page_path=html, page_limit=limits.on_page, has_pattern=group_choice.has_pattern
+        )
         if condition is not None:
-            judge_report(run, condition, history, failed)
-        if failed is not None:
-            raise failed
+            judge_report(run, condition, history, incomplete_error)
+        if incomplete_error is not None:
+            raise incomplete_error
 
 
-def _read_until_now(run: Run, storage: Storage, choice: GroupChoice, limits: GroupLimits, *, period_ms: int) -> History:
+def _read_until_now(
+    run: Run, storage: Storage, group_choice: GroupChoice, limits: GroupLimits, *, period_ms: int
+) -> History:
     """Return the history of the chosen groups in the period (ms) until now. Raises PipelineError."""
     from kafka_groups.pipeline.report.history_reader import read_history
 
@@ -107,7 +111,7 @@ def _read_until_now(run: Run, storage: Storage, choice: GroupChoice, limits: Gro
         storage,
         since_ms=until_ms - period_ms,
         until_ms=until_ms,
-        **choice._asdict(),
+        **group_choice._asdict(),
         shown=limits.shown,
         drawn=limits.drawn,
         progress=run.bar,

@@ -50,37 +50,41 @@ _WITHOUT_LAG: Final = {"verdict": VERDICT_OF["lag_unknown"], "rule": "lag_unknow
 _MAX_NAMES: Final = 3
 
 
-def read_report_condition(text: str) -> Condition:
+def read_report_condition(condition_text: str) -> Condition:
     """Return the condition of --fail-if. Raises UsageError, with the place, for a text that is no condition."""
     try:
-        return parse_condition(text, _FIELDS, parse_duration=parse_duration, words=_WORDS)
+        return parse_condition(condition_text, _FIELDS, parse_duration=parse_duration, words=_WORDS)
     except ConditionError as error:
         msg = f"--fail-if: {error}"
         raise click.UsageError(msg) from error
 
 
-def judge_report(run: Run, condition: Condition, history: History, failed: IncompleteResultError | None) -> None:
-    """Raise CheckFailedError if the condition holds for a selected group, shown or not; else `failed`, if there is one.
+def judge_report(
+    run: Run, condition: Condition, history: History, incomplete_error: IncompleteResultError | None
+) -> None:
+    """Raise CheckFailedError if the condition holds for a selected group, also one not shown; else `incomplete_error`.
 
     Deleted groups are not judged. Without a group to judge, or if the condition compares only values of lags and no
     group has a lag, nothing was checked: print a note, and raise IncompleteResultError for exit code 1.
     """
-    judged = [group for group in history.selected if group.deleted_ms is None]
-    failing = [group.group for group in judged if condition.holds(_values(group))]
-    if failing:
-        names = first_names((f"'{name}'" for name in dict.fromkeys(failing)), _MAX_NAMES, more=" and {:,} more")
-        msg = f"the condition of --fail-if holds for {names}"
+    judged_groups = [group for group in history.selected if group.deleted_ms is None]
+    failing_ids = [group.group for group in judged_groups if condition.holds(_read_values(group))]
+    if failing_ids:
+        names_text = first_names(
+            (f"'{name}'" for name in dict.fromkeys(failing_ids)), _MAX_NAMES, more=" and {:,} more"
+        )
+        msg = f"the condition of --fail-if holds for {names_text}"
         raise CheckFailedError(msg)
-    if failed is not None:
-        raise failed
-    needs_lag = condition.fields() <= _FIELDS_OF_LAG
-    if not any(group.verdict is not None or not needs_lag for group in judged):
+    if incomplete_error is not None:
+        raise incomplete_error
+    compares_only_lag = condition.fields() <= _FIELDS_OF_LAG
+    if not any(group.verdict is not None or not compares_only_lag for group in judged_groups):
         run.print_note("The condition of --fail-if was not checked.")
         raise IncompleteResultError(ResultStatus.FAILED)
 
 
-def _values(group: GroupHistory) -> dict[str, Any]:
+def _read_values(group: GroupHistory) -> dict[str, Any]:
     """Return the values of a group by the keys of a condition. A group without a verdict is UNKNOWN, as in `lag`."""
     values: dict[str, Any] = {name: getattr(group, name) for name in _FIELDS if name not in {"members", "time_lag"}}
-    verdict = _WITHOUT_LAG if group.verdict is None else {}
-    return {**values, **verdict, "members": group.member_count, "time_lag": group.time_lag_ms}
+    verdict_values = _WITHOUT_LAG if group.verdict is None else {}
+    return {**values, **verdict_values, "members": group.member_count, "time_lag": group.time_lag_ms}

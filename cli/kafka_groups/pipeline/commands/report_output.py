@@ -21,7 +21,7 @@ from kafka_groups.suggestions import suggest
 
 
 def write_report(
-    run: Run, history: History, *, page: str | None, on_page: GroupLimit, has_pattern: bool
+    run: Run, history: History, *, page_path: str | None, page_limit: GroupLimit, has_pattern: bool
 ) -> IncompleteResultError | None:
     """Write the page, if a path is given, and the report; return IncompleteResultError if anything failed.
 
@@ -29,9 +29,9 @@ def write_report(
     A page without any group does not replace an earlier one.
     """
     page_error = None
-    if page is not None and (history.groups or not history.unknown):
-        page_error = _write_page(run, history.limited_to(on_page), len(history.groups), page)
-    failures = [_no_data(group, history.nearest.get(group)) for group in history.unknown]
+    if page_path is not None and (history.groups or not history.unknown):
+        page_error = _write_page(run, history.limited_to(page_limit), len(history.groups), page_path)
+    failures = [_make_failure(group, history.nearest.get(group)) for group in history.unknown]
     status = status_of(
         anything_failed=bool(failures or page_error), anything_succeeded=bool(history.groups or page_error)
     )
@@ -47,15 +47,17 @@ def write_report(
     return None if status is ResultStatus.COMPLETE else IncompleteResultError(status)
 
 
-def _write_page(run: Run, page_history: History, groups_in_report: int, path: str) -> PipelineError | None:
+def _write_page(run: Run, page_history: History, groups_in_report: int, page_path: str) -> PipelineError | None:
     """Write the page of this history; return the error if that fails."""
     try:
-        write_page_to(path, page_history, shown=len(page_history.groups))
+        write_page_to(page_path, page_history, max_groups=len(page_history.groups))
     except PipelineError as error:
         return error
     # The note on groups that the report itself omits is printed with the report.
-    omits_more = len(page_history.groups) < groups_in_report
-    run.print_note(f"The page is {path}.{f' On it, {describe_omitted_groups(page_history)}' if omits_more else ''}")
+    omits_more_groups = len(page_history.groups) < groups_in_report
+    run.print_note(
+        f"The page is {page_path}.{f' On it, {describe_omitted_groups(page_history)}' if omits_more_groups else ''}"
+    )
     return None
 
 
@@ -66,8 +68,8 @@ def _write_document(
     run.is_written = True
     document = history_document(history, failures)
     page_errors = [] if page_error is None else [error_document(page_error)]
-    errors = {"status": status, "errors": [*document["errors"], *page_errors]}
-    write_document(run.screen, document | errors)
+    status_and_errors = {"status": status, "errors": [*document["errors"], *page_errors]}
+    write_document(run.screen, document | status_and_errors)
     _note_omitted_groups(run, history)
 
 
@@ -85,7 +87,7 @@ def _note_omitted_groups(run: Run, history: History) -> None:
         run.print_note(note)
 
 
-def _no_data(group: str, nearest_id: str | None) -> Failure:
+def _make_failure(group: str, nearest_id: str | None) -> Failure:
     """Return the failure of a requested group without data, with a suggestion if a known id is near."""
     message = "the tables have no data on this group in this period; check the id, or give a longer --since"
     hint = suggest(group, nearest_id)

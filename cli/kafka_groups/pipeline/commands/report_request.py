@@ -40,27 +40,27 @@ class GroupLimits(NamedTuple):
 
 def choose_groups(selectors: Selectors) -> GroupChoice:
     """Return the groups that the selectors choose; named groups that are excluded are not among them."""
-    match = selectors.match.pattern if selectors.match else None
-    excluded = selectors.exclude
-    if excluded is None:
-        return GroupChoice(selectors.named, match, None)
-    named = tuple(group for group in selectors.named if excluded.fullmatch(group) is None)
-    if selectors.named and not named and match is None:
+    match_pattern = selectors.match.pattern if selectors.match else None
+    exclude_pattern = selectors.exclude
+    if exclude_pattern is None:
+        return GroupChoice(selectors.named, match_pattern, None)
+    named_groups = tuple(group for group in selectors.named if exclude_pattern.fullmatch(group) is None)
+    if selectors.named and not named_groups and match_pattern is None:
         # All named groups are excluded, so no group is selected, instead of all groups.
-        match = _MATCHES_NOTHING
-    return GroupChoice(named, match, excluded.pattern)
+        match_pattern = _MATCHES_NOTHING
+    return GroupChoice(named_groups, match_pattern, exclude_pattern.pattern)
 
 
-def choose_limits(top: int | None, named: tuple[str, ...], output_format: str, *, has_page: bool) -> GroupLimits:
+def choose_limits(top: int | None, named_groups: tuple[str, ...], output_format: str, *, has_page: bool) -> GroupLimits:
     """Return the limits of a report; without --top, all named groups are shown in addition to the first ones."""
     if top is None:
-        exempt = frozenset(named)
-        shown = GroupLimit(_DEFAULT_TOP_BY_FORMAT.get(output_format, _DEFAULT_TOP), exempt)
-        on_page = GroupLimit(_DEFAULT_TOP, exempt)
+        exempt_groups = frozenset(named_groups)
+        shown_limit = GroupLimit(_DEFAULT_TOP_BY_FORMAT.get(output_format, _DEFAULT_TOP), exempt_groups)
+        page_limit = GroupLimit(_DEFAULT_TOP, exempt_groups)
     else:
-        shown = GroupLimit(top)
-        on_page = GroupLimit(top)
+        shown_limit = GroupLimit(top)
+        page_limit = GroupLimit(top)
     if output_format != "csv":
-        return GroupLimits(shown, on_page, drawn=shown)
+        return GroupLimits(shown_limit, page_limit, drawn=shown_limit)
     # CSV has no points.
-    return GroupLimits(shown, on_page, drawn=on_page if has_page else GroupLimit(0))
+    return GroupLimits(shown_limit, page_limit, drawn=page_limit if has_page else GroupLimit(0))

@@ -67,11 +67,11 @@ def sample(
         if interval is not None:
             _sample_repeatedly(run, settings, storage, interval)
             return
-        sampled = _sample_once(run, settings, storage)
-        rows = dict(sampled.rows)
+        sample_result = _sample_once(run, settings, storage)
+        row_counts = dict(sample_result.rows)
         numbers = {"samples": 1}
-        summary = Summary(cluster_id=sampled.cluster_id, rows=rows, numbers=numbers, seconds=run.seconds())
-        run.finish(summary, sampled.failures)
+        summary = Summary(cluster_id=sample_result.cluster_id, rows=row_counts, numbers=numbers, seconds=run.seconds())
+        run.finish(summary, sample_result.failures)
 
 
 def _sample_once(run: Run, settings: ConnectionSettings, storage: Storage) -> SampleResult:
@@ -84,41 +84,43 @@ def _sample_once(run: Run, settings: ConnectionSettings, storage: Storage) -> Sa
 
 def _sample_repeatedly(run: Run, settings: ConnectionSettings, storage: Storage, interval_s: float) -> None:
     """Sample until interrupted, with a line for each sample; then report all rows and the last failures."""
-    rows: Counter[str] = Counter()
+    row_counts: Counter[str] = Counter()
     cluster_id: str | None = None
-    samples = 0
+    sample_count = 0
     failures: tuple[Failure, ...] = ()
-    started = time.monotonic()
+    next_start_s = time.monotonic()
 
     def summarize() -> Summary:
-        return Summary(cluster_id=cluster_id, rows=dict(rows), numbers={"samples": samples}, seconds=run.seconds())
+        return Summary(
+            cluster_id=cluster_id, rows=dict(row_counts), numbers={"samples": sample_count}, seconds=run.seconds()
+        )
 
     run.summarize = summarize
     try:
         while True:
             try:
-                sampled = _sample_once(run, settings, storage)
+                sample_result = _sample_once(run, settings, storage)
             except AdminError as error:
-                if isinstance(error, AuthenticationFailedError) and not samples:
+                if isinstance(error, AuthenticationFailedError) and not sample_count:
                     raise
                 # A history must continue after a cluster was unavailable for a while.
                 run.print_note(f"{timestamp()} Error: {error}")
                 failures = (Failure.of(error),)
             else:
-                samples = samples + 1
-                cluster_id = sampled.cluster_id
-                rows.update(sampled.rows)
-                run.print_note(_describe_sample(sampled.rows, sampled.failures))
-                failures = sampled.failures or failures
+                sample_count = sample_count + 1
+                cluster_id = sample_result.cluster_id
+                row_counts.update(sample_result.rows)
+                run.print_note(_describe_sample(sample_result.rows, sample_result.failures))
+                failures = sample_result.failures or failures
             # A late sample does not delay those after it.
-            started = max(started + interval_s, time.monotonic() - interval_s)
-            time.sleep(max(0.0, started - time.monotonic()))
+            next_start_s = max(next_start_s + interval_s, time.monotonic() - interval_s)
+            time.sleep(max(0.0, next_start_s - time.monotonic()))
     except (KeyboardInterrupt, SystemExit):
         run.report(summarize(), failures)
         raise
 
 
-def _describe_sample(rows: Mapping[str, int], failures: tuple[Failure, ...]) -> str:
+def _describe_sample(row_counts: Mapping[str, int], failures: tuple[Failure, ...]) -> str:
     """Return a line with the time, the number of rows that a sample wrote, and its first failure."""
-    failed = f"; {len(failures):,} failed, the first: {failures[0].message}" if failures else ""
-    return f"{timestamp()} {sum(rows.values()):,} rows{failed}"
+    failures_text = f"; {len(failures):,} failed, the first: {failures[0].message}" if failures else ""
+    return f"{timestamp()} {sum(row_counts.values()):,} rows{failures_text}"

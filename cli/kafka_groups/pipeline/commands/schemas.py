@@ -29,71 +29,73 @@ STATUSES: Final = ("ok", "warning", "failed")
 
 def pipeline_schemas() -> Mapping[str, Schema]:
     """Return the schemas by the name that `kafka-groups schema` takes."""
-    summaries = {
+    keys_by_command = {
         "ingest": {
-            "batches": _count("How many batches were written."),
-            "records": _count("How many records of __consumer_offsets were read."),
+            "batches": _count_schema("How many batches were written."),
+            "records": _count_schema("How many records of __consumer_offsets were read."),
         },
-        "sample": {"samples": _count("How many samples were taken.")},
+        "sample": {"samples": _count_schema("How many samples were taken.")},
         "backfill": {
-            "partitions": _count("How many partitions were looked up."),
-            "times": _count("At how many times in the past."),
+            "partitions": _count_schema("How many partitions were looked up."),
+            "times": _count_schema("At how many times in the past."),
         },
         "build": {
-            "dates": _count("How many dates were derived again."),
+            "dates": _count_schema("How many dates were derived again."),
             "settings": _SETTINGS,
             "missing": texts_schema("What is unknown because data is missing, a sentence each."),
         },
         "export": {},
         "compact": {
-            "dates": _count("How many dates had files joined, in any table."),
-            "files_before": _count("How many files were joined."),
-            "files_after": _count("How many they became."),
-            "removed_dates": _count("How many dates were removed because of --retention, in any table."),
+            "dates": _count_schema("How many dates had files joined, in any table."),
+            "files_before": _count_schema("How many files were joined."),
+            "files_after": _count_schema("How many they became."),
+            "removed_dates": _count_schema("How many dates were removed because of --retention, in any table."),
         },
     }
     schemas = {
-        f"pipeline-{command}": _document(
-            command, {**_SUMMARY, **own}, {"row": _NUMBER if command == "compact" else _WRITTEN}
+        f"pipeline-{command}": _document_schema(
+            command, {**_SUMMARY, **own_keys}, {"row": _NUMBER if command == "compact" else _WRITTEN}
         )
-        for command, own in summaries.items()
+        for command, own_keys in keys_by_command.items()
     }
     return {
         **schemas,
-        "pipeline-report": _report(),
-        "pipeline-tables": _document("tables", _TABLES, {"row": _TABLE_ROW, "column_row": _COLUMN_ROW}),
-        "pipeline-doctor": _document("doctor", {"checks": _many("What was checked.", _CHECK)}, {"row": _CHECK}),
+        "pipeline-report": _report_schema(),
+        "pipeline-tables": _document_schema("tables", _TABLES, {"row": _TABLE_ROW, "column_row": _COLUMN_ROW}),
+        "pipeline-doctor": _document_schema(
+            "doctor", {"checks": _list_schema("What was checked.", _CHECK)}, {"row": _CHECK}
+        ),
     }
 
 
-def _count(description: str) -> Schema:
+def _count_schema(description: str) -> Schema:
     return number_schema(f"{description} Null if it is not known.")
 
 
-def _many(description: str, keys: Mapping[str, Schema]) -> Schema:
+def _list_schema(description: str, keys: Mapping[str, Schema]) -> Schema:
     return array_schema(description, object_schema(keys))
 
 
-def _document(command: str, keys: Mapping[str, Schema], rows: Mapping[str, Mapping[str, Schema]]) -> Schema:
+def _document_schema(command: str, keys: Mapping[str, Schema], rows: Mapping[str, Mapping[str, Schema]]) -> Schema:
     properties = {
         "schema": name_schema(schema_name(command)),
         "status": status_schema("everything failed."),
         **keys,
-        "errors": _errors("What failed, and why."),
+        "errors": _errors_schema("What failed, and why."),
     }
-    lines = {row: line_schema(columns) for row, columns in rows.items()}
-    return titled_schema(f"kafka-groups pipeline {command} --format json", _body(properties), lines)
+    line_schemas = {row_name: line_schema(columns) for row_name, columns in rows.items()}
+    return titled_schema(f"kafka-groups pipeline {command} --format json", _body_schema(properties), line_schemas)
 
 
-def _report() -> Schema:
+def _report_schema() -> Schema:
     """Return the schema of a history's document, which may have ended early; its groups are the lines of ndjson."""
     schema = history_schema()
-    properties: dict[str, Schema] = {**schema["properties"], "errors": _errors("The items that failed.")}
+    properties: dict[str, Schema] = {**schema["properties"], "errors": _errors_schema("The items that failed.")}
     group: Schema = properties["groups"]["items"]
-    return {**schema, **_body(properties), "$defs": {"row": line_schema(group["properties"])}}
+    return {**schema, **_body_schema(properties), "$defs": {"row": line_schema(group["properties"])}}
 
 
-def _body(properties: Mapping[str, Schema]) -> Schema:
+def _body_schema(properties: Mapping[str, Schema]) -> Schema:
     """Return an object with these keys. If the command ended early, it may have only the errors."""
     body = object_schema(
         properties,
@@ -105,7 +107,7 @@ def _body(properties: Mapping[str, Schema]) -> Schema:
     return {**body, "required": ["schema", "status", "errors"]}
 
 
-def _errors(description: str) -> Schema:
+def _errors_schema(description: str) -> Schema:
     """Return errors with the names that all commands use, and with the pipeline's names."""
     names = (*CLIENT_ERROR_NAMES, *PIPELINE_ERROR_NAMES)
     return errors_schema(description, names=names, no_code="where that is null")
@@ -117,11 +119,11 @@ _WRITTEN: Final[Mapping[str, Schema]] = {
 }
 _NUMBER: Final[Mapping[str, Schema]] = {
     "what": text_schema("The number's name, as in the document."),
-    "number": _count("The number."),
+    "number": _count_schema("The number."),
 }
 _SUMMARY: Final[Mapping[str, Schema]] = {
     "cluster_id": text_schema("Kafka's id of the cluster; null for commands that connect to none.", nullable=True),
-    "tables": _many("The tables that were written.", _WRITTEN),
+    "tables": _list_schema("The tables that were written.", _WRITTEN),
     "seconds": number_schema("How long it took.", nullable=False, kind="number"),
 }
 _SETTINGS: Final[Schema] = {
@@ -140,15 +142,15 @@ _COLUMN: Final[Mapping[str, Schema]] = {
     "about": text_schema("Its meaning."),
 }
 _SIZE: Final[Mapping[str, Schema]] = {
-    "rows": _count("How many rows it has; null without --data-dir."),
-    "files": _count("How many files; null without --data-dir."),
-    "bytes": _count("How many bytes; null without --data-dir."),
+    "rows": _count_schema("How many rows it has; null without --data-dir."),
+    "files": _count_schema("How many files; null without --data-dir."),
+    "bytes": _count_schema("How many bytes; null without --data-dir."),
     "first_date": text_schema("Its first date, UTC; null if it has no rows.", nullable=True),
     "last_date": text_schema("Its last date, UTC; null if it has no rows.", nullable=True),
 }
 _TABLES: Final[Mapping[str, Schema]] = {
     "schema_version": number_schema("The version of the tables' columns.", nullable=False, minimum=1),
-    "tables": _many(
+    "tables": _list_schema(
         "Every table.",
         {
             "table": text_schema("The table's name."),
@@ -156,7 +158,7 @@ _TABLES: Final[Mapping[str, Schema]] = {
             "derived": boolean_schema("Whether build derives it from the others."),
             "identity": texts_schema("The columns that identify a row."),
             "time_column": text_schema("The time whose date partitions it."),
-            "columns": _many("Its columns, in order.", _COLUMN),
+            "columns": _list_schema("Its columns, in order.", _COLUMN),
             **_SIZE,
         },
     ),

@@ -88,36 +88,36 @@ def spark_options(function: F) -> F:
         ),
     ):
         function = option(function)
-    names = ("master", "remote", "driver_memory", "conf", "spark_log", "fetch_java")
-    return combine_options(function, "spark_choice", _spark_choice, names)
+    option_names = ("master", "remote", "driver_memory", "conf", "spark_log", "fetch_java")
+    return combine_options(function, "spark_choice", _make_spark_choice, option_names)
 
 
-def _spark_choice(**given: Any) -> SparkChoice:
+def _make_spark_choice(**options: Any) -> SparkChoice:
     """Return the checked choice of the options, by their names. Raises UsageError."""
-    if given["master"] and given["remote"]:
+    if options["master"] and options["remote"]:
         raise click.UsageError("--master contradicts --remote: give one or the other")
-    choice = SparkChoice(**given | {"conf": _parse_conf(given["conf"])})
+    spark_choice = SparkChoice(**options | {"conf": _parse_conf(options["conf"])})
     if _SUBMITTED in os.environ:
-        _check_submitted(choice)
+        _check_submitted(spark_choice)
     else:
-        _check_urls(choice, os.environ)
-    if choice.conf and _is_elsewhere(choice, os.environ):
+        _check_urls(spark_choice, os.environ)
+    if spark_choice.conf and _is_elsewhere(spark_choice, os.environ):
         msg = "--conf has no effect on a Spark that runs already: pass it to spark-submit or to the server"
         raise click.UsageError(msg)
-    if choice.driver_memory is not None:
-        _check_memory(choice.driver_memory)
-    if choice.spark_log is not None and not choice.spark_log.absolute().parent.is_dir():
-        msg = f"--spark-log {choice.spark_log}: there is no directory {choice.spark_log.absolute().parent}"
+    if spark_choice.driver_memory is not None:
+        _check_memory(spark_choice.driver_memory)
+    if spark_choice.spark_log is not None and not spark_choice.spark_log.absolute().parent.is_dir():
+        msg = f"--spark-log {spark_choice.spark_log}: there is no directory {spark_choice.spark_log.absolute().parent}"
         raise click.UsageError(msg)
-    return choice
+    return spark_choice
 
 
-def _parse_conf(given: tuple[str, ...]) -> dict[str, str]:
+def _parse_conf(conf_options: tuple[str, ...]) -> dict[str, str]:
     """Return the properties of --conf by their keys. Raises UsageError."""
     properties = {}
-    for option in given:
-        key, equals, value = option.partition("=")
-        if not equals or not key.startswith("spark."):
+    for conf_option in conf_options:
+        key, separator, value = conf_option.partition("=")
+        if not separator or not key.startswith("spark."):
             # The value may be a password.
             msg = f"--conf {key!r} is not a property of Spark; write for example spark.local.dir=/data/tmp"
             raise click.UsageError(msg)
@@ -128,52 +128,52 @@ def _parse_conf(given: tuple[str, ...]) -> dict[str, str]:
     return properties
 
 
-def _is_elsewhere(choice: SparkChoice, environment: Mapping[str, str]) -> bool:
+def _is_elsewhere(spark_choice: SparkChoice, environment: Mapping[str, str]) -> bool:
     """Return whether the session runs already: on a server, or started by spark-submit."""
-    remote = choice.remote or (not choice.master and environment.get("SPARK_REMOTE"))
+    remote = spark_choice.remote or (not spark_choice.master and environment.get("SPARK_REMOTE"))
     return _SUBMITTED in environment or bool(remote)
 
 
-def _check_submitted(choice: SparkChoice) -> None:
+def _check_submitted(spark_choice: SparkChoice) -> None:
     """Reject options that spark-submit has already decided: the session exists and cannot be changed."""
-    for flag, value in (("--master", choice.master), ("--driver-memory", choice.driver_memory)):
-        if value:
-            msg = f"{flag} is too late: spark-submit has started Spark; pass it to spark-submit, before the program"
+    for option, option_value in (("--master", spark_choice.master), ("--driver-memory", spark_choice.driver_memory)):
+        if option_value:
+            msg = f"{option} is too late: spark-submit has started Spark; pass it to spark-submit, before the program"
             raise click.UsageError(msg)
-    if choice.remote:
-        _check_remote("--remote", choice.remote)
+    if spark_choice.remote:
+        _check_remote("--remote", spark_choice.remote)
 
 
-def _check_urls(choice: SparkChoice, environment: Mapping[str, str]) -> None:
+def _check_urls(spark_choice: SparkChoice, environment: Mapping[str, str]) -> None:
     """Check the first URL in the order of precedence of a session; the others have no effect."""
-    if choice.master:
-        _check_master("--master", choice.master)
-    elif choice.remote:
-        _check_remote("--remote", choice.remote)
+    if spark_choice.master:
+        _check_master("--master", spark_choice.master)
+    elif spark_choice.remote:
+        _check_remote("--remote", spark_choice.remote)
     elif remote := environment.get("SPARK_REMOTE"):
         _check_remote("environment variable SPARK_REMOTE:", remote)
     elif master := environment.get("MASTER"):
         _check_master("environment variable MASTER:", master)
 
 
-def _check_master(name: str, url: str) -> None:
+def _check_master(option_name: str, url: str) -> None:
     if not (_LOCAL.fullmatch(url) or _MASTERS.fullmatch(url)):
-        msg = f"{name} {url!r} is not a Spark master; write for example local[4] or spark://host:7077"
+        msg = f"{option_name} {url!r} is not a Spark master; write for example local[4] or spark://host:7077"
         raise click.UsageError(msg)
 
 
-def _check_remote(name: str, url: str) -> None:
+def _check_remote(option_name: str, url: str) -> None:
     if not _is_connect_url(url):
         # The parameters after the first semicolon may hold a token.
-        shown = url.partition(";")[0]
-        msg = f"{name} {shown!r} is not a Spark Connect URL; write for example sc://host:15002"
+        url_without_parameters = url.partition(";")[0]
+        msg = f"{option_name} {url_without_parameters!r} is not a Spark Connect URL; write for example sc://host:15002"
         raise click.UsageError(msg)
 
 
 def _is_connect_url(url: str) -> bool:
     try:
-        parts = urlsplit(url)
-        return parts.scheme == "sc" and bool(parts.hostname) and parts.port != 0
+        split_url = urlsplit(url)
+        return split_url.scheme == "sc" and bool(split_url.hostname) and split_url.port != 0
     except ValueError:
         # The port is invalid, or a bracket is not closed.
         return False

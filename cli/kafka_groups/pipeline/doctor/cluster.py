@@ -82,9 +82,9 @@ def _request_offsets(brokers: Brokers) -> _TopicOffsets:
     """Return the offsets of the topic, without partitions if it does not exist. Raises SourceError."""
     topic_id, partitions = brokers.topic()
     # The log end is requested before the last stable offset. So the offsets between them wait for a transaction.
-    log_ends = brokers.latest(partitions, IsolationLevel.READ_UNCOMMITTED)
-    log_starts = brokers.earliest(partitions)
-    last_stable_offsets = brokers.latest(partitions)
+    log_ends = brokers.end_offsets(partitions, IsolationLevel.READ_UNCOMMITTED)
+    log_starts = brokers.log_start_offsets(partitions)
+    last_stable_offsets = brokers.end_offsets(partitions)
     return _TopicOffsets(topic_id, log_starts, log_ends, last_stable_offsets)
 
 

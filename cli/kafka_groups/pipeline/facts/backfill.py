@@ -72,13 +72,13 @@ def backfill(
     period: LookupPeriod,
     *,
     topics: Collection[str] | None = None,
-    excluded: TopicSelector = lambda _topics: (),
+    exclude_topics: TopicSelector = lambda _topics: (),
     progress: Progress = ignore_progress,
     on_start: Callable[[BackfillResult], None] = lambda _backfilled: None,
 ) -> BackfillResult:
     """Write a row of PARTITION_OFFSETS for each partition and each time of the period that the tables lack.
 
-    Partitions belong to the named topics, or to all topics that are not internal. `excluded`, which is meant for
+    Partitions belong to the named topics, or to all topics that are not internal. `exclude_topics`, which is meant for
     compacted topics, is called once with the names of these topics before any log is looked up; it returns the topics
     to exclude.
 
@@ -90,27 +90,27 @@ def backfill(
     cluster is running), and AdminError if the cluster cannot be reached; committed days stay.
     """
     times = period.times()
-    backfilled = BackfillResult(cluster_id=admin.cluster_id(), times=len(times))
+    backfill_result = BackfillResult(cluster_id=admin.cluster_id(), times=len(times))
     storage.make()
-    with storage.lock(f"{_ORIGIN}-{backfilled.cluster_id}"):
-        run = _BackfillRun(admin, storage, period.now_ms, progress, backfilled)
-        on_start(backfilled)
-        run.find_partitions(topics, excluded)
+    with storage.lock(f"{_ORIGIN}-{backfill_result.cluster_id}"):
+        backfill_run = _BackfillRun(admin, storage, period.now_ms, progress, backfill_result)
+        on_start(backfill_result)
+        backfill_run.find_partitions(topics, exclude_topics)
         while times:
             next_midnight_ms = (times[0] // _DAY_MS + 1) * _DAY_MS
-            times_of_day = bisect_left(times, next_midnight_ms)
-            run.write_day(times[:times_of_day])
-            times = times[times_of_day:]
-    return backfilled
+            time_count_of_day = bisect_left(times, next_midnight_ms)
+            backfill_run.write_day(times[:time_count_of_day])
+            times = times[time_count_of_day:]
+    return backfill_result
 
 
-def _fail_absent_topics(names: Sequence[str], existing: Collection[str]) -> list[Failure]:
+def _fail_absent_topics(topic_names: Sequence[str], existing_topics: Collection[str]) -> list[Failure]:
     """Return a failure for each name of a topic that does not exist, with the nearest existing name if there is one."""
-    nearest = nearest_names(names, existing) if names else {}
-    failures = [Failure.of(broker_error(UNKNOWN_TOPIC_OR_PARTITION), topic=name) for name in names]
+    nearest_by_name = nearest_names(topic_names, existing_topics) if topic_names else {}
+    failures = [Failure.of(broker_error(UNKNOWN_TOPIC_OR_PARTITION), topic=name) for name in topic_names]
     return [
-        failure._replace(message=failure.message + suggest(name, nearest.get(name)))
-        for name, failure in zip(names, failures, strict=True)
+        failure._replace(message=failure.message + suggest(name, nearest_by_name.get(name)))
+        for name, failure in zip(topic_names, failures, strict=True)
     ]
 
 
@@ -118,7 +118,7 @@ def _fail_absent_topics(names: Sequence[str], existing: Collection[str]) -> list
 class _BackfillRun:
     """One backfill, whose lock is held.
 
-    - `known` is the number of pairs of a partition and a time whose responses are known from the days before.
+    - `known_count` is the number of pairs of a partition and a time whose responses are known from the days before.
     - `log_ends` has the log end offset of each partition that did not fail.
     - `first_records` has the first record of each partition, or its log end if it has no record.
     - `last_responses` has the response of each partition for the last time of the day before.
@@ -128,27 +128,27 @@ class _BackfillRun:
     storage: Storage
     now_ms: int
     progress: Progress
-    backfilled: BackfillResult
-    known: int = 0
+    result: BackfillResult
+    known_count: int = 0
     log_ends: dict[TopicPartition, int] = field(default_factory=dict)
     first_records: dict[TopicPartition, OffsetAndTimestamp] = field(default_factory=dict)
     last_responses: dict[TopicPartition, OffsetAndTimestamp] = field(default_factory=dict)
     topic_ids: dict[str, str | None] = field(default_factory=dict)
 
-    def find_partitions(self, names: Collection[str] | None, excluded: TopicSelector) -> None:
+    def find_partitions(self, names: Collection[str] | None, exclude_topics: TopicSelector) -> None:
         """Look up the partitions with their log end offsets and first records; call it once, before `write_day`.
 
         Topics that are absent or failed are added to the failures. Raises AdminError.
         """
         topics = self._select_topics(names)
-        for name in excluded(sorted(topics)) if topics else ():
+        for name in exclude_topics(sorted(topics)) if topics else ():
             del topics[name]
         self.topic_ids = {name: topic_id_text(topic.topic_id.bytes) for name, topic in topics.items() if topic.topic_id}
         partitions = ((name, partition) for name, topic in topics.items() for partition in topic.partitions)
         log_ends = self.admin.list_offsets(partitions)
-        self.backfilled.failures += log_ends.failed.values()
+        self.result.failures += log_ends.failed.values()
         self.log_ends = {partition: offset for partition, offset in log_ends.succeeded.items() if offset is not None}
-        self.backfilled.partitions = len(self.log_ends)
+        self.result.partitions = len(self.log_ends)
         for partition, _, response in self._look_up([PartitionTime(*partition, 0) for partition in self.log_ends]):
             self.first_records[partition] = response
         self.last_responses = dict(self.first_records)
@@ -157,14 +157,14 @@ class _BackfillRun:
         """Return the named topics, or all topics that are not internal; note those that failed. Raises AdminError."""
         topics = self.admin.list_topics()
         if names is None:
-            not_internal = {name for name, topic in topics.succeeded.items() if not topic.internal}
-            selected = not_internal | topics.failed.keys()
+            names_not_internal = {name for name, topic in topics.succeeded.items() if not topic.internal}
+            selected_names = names_not_internal | topics.failed.keys()
         else:
-            selected = {*names}
-        absent = sorted(selected - topics.succeeded.keys() - topics.failed.keys())
-        self.backfilled.failures += [failure for name, failure in topics.failed.items() if name in selected]
-        self.backfilled.failures += _fail_absent_topics(absent, topics.succeeded)
-        return {name: topic for name, topic in topics.succeeded.items() if name in selected}
+            selected_names = {*names}
+        absent_names = sorted(selected_names - topics.succeeded.keys() - topics.failed.keys())
+        self.result.failures += [failure for name, failure in topics.failed.items() if name in selected_names]
+        self.result.failures += _fail_absent_topics(absent_names, topics.succeeded)
+        return {name: topic for name, topic in topics.succeeded.items() if name in selected_names}
 
     def write_day(self, times: range) -> None:
         """Look up the times of one day (UTC), in ms since 1970, and commit its new rows.
@@ -173,41 +173,43 @@ class _BackfillRun:
         """
         # Object stores have no locks. If another backfill reads the tables at the same time, it finds the same rows
         # missing. The later commit is refused, because the version of the application has changed.
-        application = f"{self.backfilled.cluster_id}/{_ORIGIN}"
+        application = f"{self.result.cluster_id}/{_ORIGIN}"
         version = self.storage.versions_of(PARTITION_OFFSETS, [application]).get(application)
         partitions = [*self.log_ends]
         partitions_in_memory = max(1, _ROWS_IN_MEMORY // len(times))
         batch_name = new_batch_name(BACKFILL, datetime.fromtimestamp(times[0] / 1000, UTC))
         with self.storage.writer(batch_name) as writer:
-            for first in range(0, len(partitions), partitions_in_memory):
-                rows = self._new_rows(times, partitions[first : first + partitions_in_memory])
+            for first_index in range(0, len(partitions), partitions_in_memory):
+                rows = self._look_up_new_rows(times, partitions[first_index : first_index + partitions_in_memory])
                 writer.write(PARTITION_OFFSETS, rows)
             files = writer.close()
         expected = {PARTITION_OFFSETS.name: {application: version}}
-        self.storage.append(files, {application: (version or 0) + 1}, expected=expected, tables=[PARTITION_OFFSETS])
-        self.backfilled.rows += sum(file.rows for file in files)
-        self.backfilled.days += 1
+        self.storage.append(
+            files, {application: (version or 0) + 1}, expected_versions=expected, tables=[PARTITION_OFFSETS]
+        )
+        self.result.rows += sum(file.rows for file in files)
+        self.result.days += 1
 
-    def _new_rows(self, times: range, partitions: Sequence[TopicPartition]) -> Any:
+    def _look_up_new_rows(self, times: range, partitions: Sequence[TopicPartition]) -> Any:
         """Look up the times of one day for some partitions, and return the rows that the tables lack.
 
         A partition that fails has rows for its responses before the failure. Raises AdminError and StorageError.
         """
         grid = TimeGrid(times, {partition: self.log_ends[partition] for partition in partitions}, self.last_responses)
-        total = self.backfilled.partitions * self.backfilled.times
+        total_count = self.result.partitions * self.result.times
         while lookups := grid.next_lookups(self.log_ends.keys(), _LOOKUPS_PER_CALL):
             for response in self._look_up(lookups):
                 grid.add_response(*response)
-            self.progress("backfilling", self.known + grid.count_known(), total)
-        self.known += len(partitions) * len(times)
-        self.progress("backfilling", self.known, total)
+            self.progress("backfilling", self.known_count + grid.count_known(), total_count)
+        self.known_count += len(partitions) * len(times)
+        self.progress("backfilling", self.known_count, total_count)
         self.last_responses |= grid.last_responses()
-        shared = {"cluster_id": self.backfilled.cluster_id, "origin": _ORIGIN}
-        rows = grid.to_rows(self.first_records, self.topic_ids, shared, self.now_ms)
-        new = self._find_new(times, rows.batch)
-        self.backfilled.deleted += int(rows.is_deleted[new].sum())
-        self.backfilled.ahead += int(rows.is_ahead[new].sum())
-        return rows.batch.take(pa.array(new[rows.is_stored[new]]))
+        common_columns = {"cluster_id": self.result.cluster_id, "origin": _ORIGIN}
+        grid_rows = grid.to_rows(self.first_records, self.topic_ids, common_columns, self.now_ms)
+        new_indices = self._find_new(times, grid_rows.batch)
+        self.result.deleted += int(grid_rows.is_deleted[new_indices].sum())
+        self.result.ahead += int(grid_rows.is_ahead[new_indices].sum())
+        return grid_rows.batch.take(pa.array(new_indices[grid_rows.is_stored[new_indices]]))
 
     def _look_up(self, lookups: Sequence[PartitionTime]) -> Iterator[tuple[TopicPartition, int, OffsetAndTimestamp]]:
         """Yield for each lookup its partition, its time in ms since 1970, and the first record at or after that time.
@@ -215,22 +217,22 @@ class _BackfillRun:
         The log end takes the place of a missing record, and of a record that was written after the log end offsets were
         requested. A partition that fails loses its log end offset, and is added to the failures. Raises AdminError.
         """
-        for first in range(0, len(lookups), _LOOKUPS_PER_CALL):
-            requested = lookups[first : first + _LOOKUPS_PER_CALL]
+        for first_index in range(0, len(lookups), _LOOKUPS_PER_CALL):
+            requested = lookups[first_index : first_index + _LOOKUPS_PER_CALL]
             responses = self.admin.offsets_for_times(requested)
-            self.backfilled.lookups += len(requested)
-            for key, failure in responses.failed.items():
-                if self.log_ends.pop(TopicPartition(key.topic, key.partition), None) is not None:
-                    self.backfilled.failures.append(failure)
-            for key, record in responses.succeeded.items():
-                partition = TopicPartition(key.topic, key.partition)
+            self.result.lookups += len(requested)
+            for lookup, failure in responses.failed.items():
+                if self.log_ends.pop(TopicPartition(lookup.topic, lookup.partition), None) is not None:
+                    self.result.failures.append(failure)
+            for lookup, record in responses.succeeded.items():
+                partition = TopicPartition(lookup.topic, lookup.partition)
                 log_end = self.log_ends.get(partition)
                 if log_end is None:
                     continue
                 if record is not None and record.offset < log_end:
-                    yield partition, key.time_ms, record
+                    yield partition, lookup.time_ms, record
                 else:
-                    yield partition, key.time_ms, OffsetAndTimestamp(log_end, NEVER_MS)
+                    yield partition, lookup.time_ms, OffsetAndTimestamp(log_end, NEVER_MS)
 
     def _find_new(self, times: range, rows: Any) -> Ints:
         """Return the indices of a day's rows that no earlier backfill has written, ascending. Raises StorageError."""
@@ -239,15 +241,15 @@ class _BackfillRun:
         files = [file for file in self.storage.files(PARTITION_OFFSETS, [day]) if file.batch.startswith(BACKFILL)]
         if not files or not len(rows):
             return np.arange(len(rows))
-        new = pa.table(rows.select(_ROW_KEY)).append_column("index", pa.array(np.arange(len(rows))))
+        new_rows = pa.table(rows.select(_ROW_KEY)).append_column("index", pa.array(np.arange(len(rows))))
         first_topic, last_topic = pc.min_max(rows["topic"]).values()
-        topic = ds.field("topic")
-        is_of_cluster = ds.field("cluster_id") == self.backfilled.cluster_id
-        is_relevant = is_of_cluster & (topic >= first_topic) & (topic <= last_topic)
+        topic_field = ds.field("topic")
+        is_of_cluster = ds.field("cluster_id") == self.result.cluster_id
+        is_relevant = is_of_cluster & (topic_field >= first_topic) & (topic_field <= last_topic)
         with as_storage_error("read the tables", self.storage.location):
-            stored = ds.dataset(
+            stored_rows = ds.dataset(
                 [file.path for file in files], PARTITION_OFFSETS.arrow(), "parquet", self.storage.directory.fs
             )
-            for batch in stored.to_batches(columns=_ROW_KEY, filter=is_relevant):
-                new = new.join(pa.table(batch), _ROW_KEY, join_type="left anti")
-        return np.sort(new["index"].to_numpy())
+            for batch in stored_rows.to_batches(columns=_ROW_KEY, filter=is_relevant):
+                new_rows = new_rows.join(pa.table(batch), _ROW_KEY, join_type="left anti")
+        return np.sort(new_rows["index"].to_numpy())

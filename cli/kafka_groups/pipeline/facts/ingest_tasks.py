@@ -42,8 +42,8 @@ class Batch(NamedTuple):
     - The names of the batch's files begin with `name`.
     - `client` are properties of librdkafka, including secrets. `timeout_s` limits requests and waits for records.
     - `tasks` has the ranges that each task reads.
-    - `ahead` has, for each table that already has records of the batch, the next offset of each such partition, by
-      table name. The table ingest_gaps is never among these tables.
+    - `offsets_ahead` has, for each table that already has records of the batch, the next offset of each such partition,
+      by table name. The table ingest_gaps is never among these tables.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Batch(NamedTuple):
     timeout_s: float
     cluster_id: str
     tasks: Sequence[Sequence[Range]]
-    ahead: Mapping[str, Offsets]
+    offsets_ahead: Mapping[str, Offsets]
 
 
 def count_cores(spark: SparkSession) -> int:
@@ -79,35 +79,35 @@ def run_batch(spark: SparkSession, batch: Batch, should_stop: ShouldStop) -> lis
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    count = len(batch.tasks)
+    task_count = len(batch.tasks)
     try:
         with retry_until(spark, should_stop), ThreadPoolExecutor(max_workers=1) as pool:
             # Each task gets one row, the number of the task.
-            numbers = spark.range(0, count, 1, count)
-            files = numbers.mapInArrow(partial(run_tasks, batch), render_ddl(DATA_FILE_SCHEMA))
-            result = pool.submit(files.collect)
+            task_numbers = spark.range(0, task_count, 1, task_count)
+            written_files = task_numbers.mapInArrow(partial(run_tasks, batch), render_ddl(DATA_FILE_SCHEMA))
+            collected_rows = pool.submit(written_files.collect)
             is_stopped = False
-            while not wait([result], _STOP_CHECK_INTERVAL_S).done:
+            while not wait([collected_rows], _STOP_CHECK_INTERVAL_S).done:
                 is_stopped = is_stopped or should_stop()
                 if is_stopped:
                     # This is repeated, because there is no job to interrupt while Spark still plans it.
                     spark.interruptAll()
             if is_stopped:
                 return None
-            rows = [row.asDict() for row in result.result()]
-            return from_rows(pa.Table.from_pylist(rows, schema=DATA_FILE_SCHEMA))
+            file_rows = [row.asDict() for row in collected_rows.result()]
+            return from_rows(pa.Table.from_pylist(file_rows, schema=DATA_FILE_SCHEMA))
     except (PySparkException, Py4JError) as error:
         raise error_in(str(error)) from None
 
 
-def run_tasks(batch: Batch, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def run_tasks(batch: Batch, task_numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Run the tasks whose numbers are in the column `id`, and yield a row of DATA_FILE_SCHEMA for each written file.
 
     A task that raises an error leaves no file. Files of a killed task are in no list, and `compact` deletes them later.
     """
-    for rows in numbers:
-        for number in rows["id"].to_pylist():
-            files = _run_task(batch, batch.tasks[number])
+    for number_rows in task_numbers:
+        for task_number in number_rows["id"].to_pylist():
+            files = _run_task(batch, batch.tasks[task_number])
             if files:
                 yield to_rows(files)
 
@@ -117,18 +117,18 @@ def _run_task(batch: Batch, ranges: Sequence[Range]) -> list[NewFile]:
     with new_writer(batch.data_dir, batch.name) as writer:
         for records in read_ranges(batch.client, batch.timeout_s, batch.cluster_id, ranges):
             for table, rows in rows_by_table(records).items():
-                writer.write(table, skip_stored_rows(rows, batch.ahead.get(table.name, NO_OFFSETS)))
+                writer.write(table, skip_stored_rows(rows, batch.offsets_ahead.get(table.name, NO_OFFSETS)))
         return writer.close()
 
 
-def skip_stored_rows(rows: pa.RecordBatch, ahead: Offsets) -> pa.RecordBatch:
+def skip_stored_rows(rows: pa.RecordBatch, offsets_ahead: Offsets) -> pa.RecordBatch:
     """Return the rows that their table does not have yet.
 
-    All rows belong to one partition of `__consumer_offsets`. `ahead` has, by partition, the offset below which the
-    table has all rows; of partitions that it lacks, the table has none of the rows.
+    All rows belong to one partition of `__consumer_offsets`. `offsets_ahead` has, by partition, the offset below which
+    the table has all rows; of partitions that it lacks, the table has none of the rows.
     """
     partition = rows["source_partition"][0].as_py()
-    first_offset = ahead.get(partition, 0)
+    first_offset = offsets_ahead.get(partition, 0)
     if first_offset == 0:
         return rows
     return rows.filter(pc.greater_equal(rows["source_offset"], first_offset))

@@ -103,23 +103,25 @@ class Ingestion:
     timeout_s: float
     topic_exists: bool = True
     # Which records the tables have.
-    _stored: TablePosition = NO_TABLE_POSITION
+    _table_position: TablePosition = NO_TABLE_POSITION
     # The position where the next batch begins.
     _position: Position = NO_TABLE_POSITION.start
-    _batches: int = 0
-    _rows: Counter[str] = field(default_factory=Counter)
+    _batch_count: int = 0
+    _row_counts: Counter[str] = field(default_factory=Counter)
 
     def result(self) -> IngestResult:
         """Return what this run has written."""
-        records = self._rows.total() - self._rows[INGEST_GAPS.name]
-        return IngestResult(cluster_id=self.cluster_id, batches=self._batches, records=records, rows=dict(self._rows))
+        records = self._row_counts.total() - self._row_counts[INGEST_GAPS.name]
+        return IngestResult(
+            cluster_id=self.cluster_id, batches=self._batch_count, records=records, rows=dict(self._row_counts)
+        )
 
     def request_end(self) -> Position:
         """Return the current end of the topic. The first call also sets the position where the first batch begins.
 
         Raises SourceError if brokers lost records that were read.
         """
-        is_first_call = not self._stored.batches
+        is_first_call = not self._table_position.batch_numbers
         end = self._wait_for_topic() if is_first_call else self.brokers.end_position()
         has_new_partitions = bool(end.next_offsets.keys() - self._position.next_offsets.keys())
         if is_first_call or has_new_partitions:
@@ -127,8 +129,8 @@ class Ingestion:
         # During an upgrade of the brokers, some of them return no topic id.
         end = end._replace(topic_id=end.topic_id or self._position.topic_id)
         # Some tables may have records after the position.
-        read = self._position._replace(next_offsets=self._stored.extend_ends(self._position.next_offsets))
-        end = wait_for_end(read, self.brokers.end_position, first=end, timeout_s=self.timeout_s)
+        read_until = self._position._replace(next_offsets=self._table_position.extend_ends(self._position.next_offsets))
+        end = wait_for_end(read_until, self.brokers.end_position, first_end=end, timeout_s=self.timeout_s)
         self.topic_exists = bool(end.next_offsets)
         return end
 
@@ -148,45 +150,47 @@ class Ingestion:
     def _set_position(self, end: Position) -> None:
         """Read the position from the tables. A partition that they lack begins at its log start offset."""
         partitions = sorted(end.next_offsets)
-        self._stored = read_position(self.storage, self.cluster_id, end.topic_id, partitions)
+        self._table_position = read_position(self.storage, self.cluster_id, end.topic_id, partitions)
         # Records that were deleted before the first batch are not a data gap, even if that batch was killed.
-        is_before_first_batch = None in self._stored.batches.values()
-        log_starts = self.brokers.earliest(partitions) if is_before_first_batch else {}
-        starts: dict[int, int] = {}
+        is_before_first_batch = None in self._table_position.batch_numbers.values()
+        log_starts = self.brokers.log_start_offsets(partitions) if is_before_first_batch else {}
+        start_offsets: dict[int, int] = {}
         for partition in end.next_offsets:
-            starts[partition] = max(self._stored.start.next_offsets.get(partition, 0), log_starts.get(partition, 0))
-        self._position = Position(end.topic_id, starts, self._stored.start.leader_epochs)
+            start_offsets[partition] = max(
+                self._table_position.start.next_offsets.get(partition, 0), log_starts.get(partition, 0)
+            )
+        self._position = Position(end.topic_id, start_offsets, self._table_position.start.leader_epochs)
 
     def run(
         self,
         spark: SparkSession,
         *,
         continuous: bool = False,
-        every_s: float = 30.0,
+        interval_s: float = 30.0,
         records_per_batch: int | None = None,
         progress: Progress = ignore_progress,
-        note: Callable[[str], None] = lambda _text: None,
-        stop: ShouldStop = lambda: False,
+        print_note: Callable[[str], None] = lambda _text: None,
+        should_stop: ShouldStop = lambda: False,
     ) -> IngestResult:
         """Read the records since the last run, and return what was written.
 
-        A continuous run reads to the end, waits `every_s` seconds, and reads again until `stop` returns true. While
-        brokers do not respond, it passes a sentence to `note` after each attempt. `records_per_batch` is a maximum; if
-        it is None, the backlog decides. `progress` is called with the numbers of offsets read and to read.
+        A continuous run reads to the end, waits `interval_s` seconds, and reads again until `should_stop` returns true.
+        While brokers do not respond, it passes a sentence to `print_note` after each attempt. `records_per_batch` is a
+        maximum; if it is None, the backlog decides. `progress` is called with the numbers of offsets read and to read.
 
         Raises the errors of `open_ingestion`, and PipelineError if Spark fails. Batches that were committed before the
         error stay in the tables, and the next run continues after them.
         """
-        while not stop():
+        while not should_stop():
             try:
-                self._read_to_end(spark, records_per_batch, progress, stop)
+                self._read_to_end(spark, records_per_batch, progress, should_stop)
             except UnreachableError as error:
                 if not continuous:
                     raise
-                note(f"{error}; the next attempt is in {every_s:g} s")
+                print_note(f"{error}; the next attempt is in {interval_s:g} s")
             if not continuous:
                 break
-            _pause(every_s, stop)
+            _pause(interval_s, should_stop)
         return self.result()
 
     def _read_to_end(
@@ -195,18 +199,18 @@ class Ingestion:
         """Read up to the current end of the topic, batch by batch, or until `should_stop` returns true."""
         end = self.request_end()
         cores = count_cores(spark)
-        start = self._position.next_offsets
-        max_offsets = records_per_batch or range_plan.default_batch_size(start, end.next_offsets, cores)
-        backlog = range_plan.count_between(start, end.next_offsets)
-        if not backlog:
+        start_offsets = self._position.next_offsets
+        max_offsets = records_per_batch or range_plan.default_batch_size(start_offsets, end.next_offsets, cores)
+        backlog_size = range_plan.count_between(start_offsets, end.next_offsets)
+        if not backlog_size:
             return
-        progress("ingesting", 0, backlog)
+        progress("ingesting", 0, backlog_size)
         while range_plan.count_between(self._position.next_offsets, end.next_offsets) and not should_stop():
             limited_ends = range_plan.limit_ends(self._position.next_offsets, end.next_offsets, max_offsets)
-            batch_ends = self._stored.extend_ends(limited_ends)
+            batch_ends = self._table_position.extend_ends(limited_ends)
             if not self._read_batch(spark, end._replace(next_offsets=batch_ends), cores, should_stop):
                 return
-            progress("ingesting", range_plan.count_between(start, self._position.next_offsets), backlog)
+            progress("ingesting", range_plan.count_between(start_offsets, self._position.next_offsets), backlog_size)
 
     def _read_batch(self, spark: SparkSession, end: Position, cores: int, should_stop: ShouldStop) -> bool:
         """Read a batch up to `end`, and commit it. Return false, without a commit, if `should_stop` returned true."""
@@ -234,7 +238,7 @@ class Ingestion:
             timeout_s=self.timeout_s,
             cluster_id=self.cluster_id,
             tasks=range_plan.split_into_tasks(ranges, cores),
-            ahead=self._stored.ahead,
+            offsets_ahead=self._table_position.offsets_ahead,
         )
 
     def _check_topic_id(self, end: Position) -> None:
@@ -245,17 +249,17 @@ class Ingestion:
 
     def _commit(self, files: list[NewFile], end: Position) -> None:
         """Commit the files of a batch that ended at `end`, and count them."""
-        self._stored = commit_batch(self.storage, files, self.cluster_id, self._stored, end)
+        self._table_position = commit_batch(self.storage, files, self.cluster_id, self._table_position, end)
         self._position = end
-        self._batches += 1
+        self._batch_count += 1
         for file in files:
-            self._rows[file.table] += file.rows
+            self._row_counts[file.table] += file.rows
 
 
 def _pause(seconds: float, should_stop: ShouldStop) -> None:
     """Wait for some seconds, or until `should_stop` returns true."""
     deadline = time.monotonic() + seconds
-    rest_s = seconds
-    while rest_s > 0 and not should_stop():
-        time.sleep(min(rest_s, _PAUSE_S))
-        rest_s = deadline - time.monotonic()
+    remaining_s = seconds
+    while remaining_s > 0 and not should_stop():
+        time.sleep(min(remaining_s, _PAUSE_S))
+        remaining_s = deadline - time.monotonic()

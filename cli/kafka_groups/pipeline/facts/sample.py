@@ -80,38 +80,42 @@ def sample(admin: GroupAdmin, storage: Storage, *, now_ms: Callable[[], int]) ->
     """
     cluster_id = admin.cluster_id()
     storage.make()
-    return _write(storage, cluster_id, _request(admin, now_ms))
+    return _write_sample(storage, cluster_id, _send_requests(admin, now_ms))
 
 
-def _request(admin: GroupAdmin, now_ms: Callable[[], int]) -> SampleResponses:
+def _send_requests(admin: GroupAdmin, now_ms: Callable[[], int]) -> SampleResponses:
     """Send the requests of a sample. Raises AdminError if no broker responds to a request for all groups or topics.
 
     Commits are requested before log end offsets, so that no commit is beyond the log end offset in the same sample.
     """
     plan = TimePlan(admin.deadline(), _STEPS)
     # A broker that fails during the listing loses its partitions to others before topics are listed.
-    before = admin.describe_topics([OFFSETS_TOPIC], timeout=plan.until(steps.COORDINATORS)).succeeded
+    topics_before = admin.describe_topics([OFFSETS_TOPIC], timeout=plan.until(steps.COORDINATORS)).succeeded
     groups_at = now_ms() * 1_000
     groups = admin.list_groups(timeout=plan.until(steps.LISTING))
     listing_brokers = admin.brokers().keys() - groups.failed.keys()
-    described = [name for name, group in groups.succeeded.items() if _needs_description(group)]
-    descriptions = admin.describe_groups(described, timeout=plan.until(steps.GROUPS))
+    groups_to_describe = [name for name, group in groups.succeeded.items() if _needs_description(group)]
+    descriptions = admin.describe_groups(groups_to_describe, timeout=plan.until(steps.GROUPS))
     commits_at = now_ms() * 1_000
-    readers = {name: None for name, group in groups.succeeded.items() if kind_of(group).has_offsets}
-    commits = _in_order(admin.list_group_offsets(readers, timeout=plan.until(steps.COMMITS)), readers)
+    groups_with_offsets = {name: None for name, group in groups.succeeded.items() if kind_of(group).has_offsets}
+    commits = _order_by_group(
+        admin.list_group_offsets(groups_with_offsets, timeout=plan.until(steps.COMMITS)), groups_with_offsets
+    )
     topics = admin.list_topics(timeout=plan.until(steps.TOPICS))
-    partitions = _existing_partitions(topics, commits.succeeded)
+    partitions = _find_existing_partitions(topics, commits.succeeded)
     # In this order, log start offset <= last stable offset <= log end offset holds in every row.
     log_starts = admin.list_offsets(partitions, spec=OffsetSpec.earliest(), timeout=plan.until(steps.LOG_STARTS))
-    level = IsolationLevel.READ_COMMITTED
-    last_stable_offsets = admin.list_offsets(partitions, isolation_level=level, timeout=plan.until(steps.STABLE_ENDS))
+    isolation_level = IsolationLevel.READ_COMMITTED
+    last_stable_offsets = admin.list_offsets(
+        partitions, isolation_level=isolation_level, timeout=plan.until(steps.STABLE_ENDS)
+    )
     sampled_at = now_ms() * 1_000
     log_ends = admin.list_offsets(partitions, timeout=plan.until(steps.LOG_ENDS))
     return SampleResponses(
         groups_at=groups_at,
         commits_at=commits_at,
         sampled_at=sampled_at,
-        coordinators=before[OFFSETS_TOPIC].leaders if OFFSETS_TOPIC in before else {},
+        coordinators=topics_before[OFFSETS_TOPIC].leaders if OFFSETS_TOPIC in topics_before else {},
         listing_brokers=listing_brokers,
         groups=groups,
         descriptions=descriptions,
@@ -124,7 +128,7 @@ def _request(admin: GroupAdmin, now_ms: Callable[[], int]) -> SampleResponses:
     )
 
 
-def _in_order(offsets: Results[str, GroupOffsets], groups: Iterable[str]) -> Results[str, GroupOffsets]:
+def _order_by_group(offsets: Results[str, GroupOffsets], groups: Iterable[str]) -> Results[str, GroupOffsets]:
     """Return the offsets in the order of the groups, whichever broker responded first."""
     names = [*groups]
     return Results(
@@ -140,91 +144,107 @@ def _count_members(responses: SampleResponses) -> dict[str, int]:
         for name, group in responses.groups.succeeded.items()
         if group.state in STATES_WITHOUT_MEMBERS and not _needs_description(group)
     }
-    described = {name: group.member_count for name, group in responses.descriptions.succeeded.items()}
-    return counts | {name: count for name, count in described.items() if count is not None}
+    described_counts = {name: group.member_count for name, group in responses.descriptions.succeeded.items()}
+    return counts | {name: count for name, count in described_counts.items() if count is not None}
 
 
 def _needs_description(group: GroupListing) -> bool:
     """Return whether the description of a group has more than its listing: members, an epoch, or the type."""
-    has_more = group.type is None or kind_of(group).has_epochs or group.state not in STATES_WITHOUT_MEMBERS
-    return supports(group, Operation.DESCRIBE) and has_more
+    description_has_more = group.type is None or kind_of(group).has_epochs or group.state not in STATES_WITHOUT_MEMBERS
+    return supports(group, Operation.DESCRIBE) and description_has_more
 
 
-def _existing_partitions(topics: Results[str, Topic], commits: Mapping[str, GroupOffsets]) -> list[TopicPartition]:
+def _find_existing_partitions(topics: Results[str, Topic], commits: Mapping[str, GroupOffsets]) -> list[TopicPartition]:
     """Return the partitions whose offsets a sample requests.
 
     These are all partitions of `__consumer_offsets`, of topics that are not internal, and of internal topics on which a
     group has commits. Of a topic whose metadata cannot be read, only partitions with commits are known.
     """
-    committed: dict[str, set[int]] = {}
+    committed_partitions: dict[str, set[int]] = {}
     for offsets in commits.values():
-        for name, numbers in offsets.partitions():
-            committed.setdefault(name, set()).update(numbers)
-    existing: dict[str, Iterable[int]] = {
-        name: topic.partitions
-        for name, topic in topics.succeeded.items()
-        if not topic.internal or name in committed or name == OFFSETS_TOPIC
+        for topic_name, partition_numbers in offsets.partitions():
+            committed_partitions.setdefault(topic_name, set()).update(partition_numbers)
+    existing_partitions: dict[str, Iterable[int]] = {
+        topic_name: topic.partitions
+        for topic_name, topic in topics.succeeded.items()
+        if not topic.internal or topic_name in committed_partitions or topic_name == OFFSETS_TOPIC
     }
-    existing |= {name: sorted(committed[name]) for name in topics.failed if name in committed}
-    return [TopicPartition(name, number) for name, numbers in existing.items() for number in numbers]
+    existing_partitions |= {
+        topic_name: sorted(committed_partitions[topic_name])
+        for topic_name in topics.failed
+        if topic_name in committed_partitions
+    }
+    return [
+        TopicPartition(topic_name, partition_number)
+        for topic_name, partition_numbers in existing_partitions.items()
+        for partition_number in partition_numbers
+    ]
 
 
-def _table_batches(cluster_id: str, responses: SampleResponses) -> Mapping[Table, Iterable[Any]]:
+def _make_table_batches(cluster_id: str, responses: SampleResponses) -> Mapping[Table, Iterable[Any]]:
     """Return the record batches of each table, which are built while they are read."""
-    silent = silent_coordinators(responses)
-    log_ends: Offsets = {**responses.log_ends.succeeded, **dict.fromkeys(silent, UNLISTED_LOG_END)}
-    deleted = responses.deleted_groups()
-    groups = [group for name, group in responses.groups.succeeded.items() if name not in deleted]
-    source = {"cluster_id": cluster_id, "origin": "sample"}
+    silent_partitions = silent_coordinators(responses)
+    log_ends: Offsets = {**responses.log_ends.succeeded, **dict.fromkeys(silent_partitions, UNLISTED_LOG_END)}
+    deleted_groups = responses.deleted_groups()
+    groups = [group for name, group in responses.groups.succeeded.items() if name not in deleted_groups]
+    source_columns = {"cluster_id": cluster_id, "origin": "sample"}
     commit_times = {"record_time": responses.commits_at, "commit_time": responses.commits_at}
     return {
         OFFSET_COMMITS: offset_commit_batches(
-            responses.offsets_of(share_groups=False), _count_members(responses), shared={**source, **commit_times}
+            responses.offsets_of(share_groups=False),
+            _count_members(responses),
+            common_columns={**source_columns, **commit_times},
         ),
         GROUP_EVENTS: group_batches(
-            groups, responses.descriptions.succeeded, shared={**source, "record_time": responses.groups_at}
+            groups,
+            responses.descriptions.succeeded,
+            common_columns={**source_columns, "record_time": responses.groups_at},
         ),
         PARTITION_OFFSETS: partition_batches(
-            [*dict.fromkeys([*responses.partitions, *silent])],
+            [*dict.fromkeys([*responses.partitions, *silent_partitions])],
             responses.topics.succeeded,
             log_starts=responses.log_starts.succeeded,
             log_ends=log_ends,
             last_stable_offsets=responses.last_stable_offsets.succeeded,
-            shared={**source, "observed_at": responses.sampled_at},
+            common_columns={**source_columns, "observed_at": responses.sampled_at},
         ),
         SHARE_OFFSETS: share_offset_batches(
             responses.offsets_of(share_groups=True),
-            shared={"cluster_id": cluster_id, "observed_at": responses.sampled_at},
+            common_columns={"cluster_id": cluster_id, "observed_at": responses.sampled_at},
         ),
     }
 
 
-def _write(storage: Storage, cluster_id: str, responses: SampleResponses) -> SampleResult:
+def _write_sample(storage: Storage, cluster_id: str, responses: SampleResponses) -> SampleResult:
     """Write the rows of a sample and its row of SAMPLE_RUNS, and return what was written. Raises StorageError."""
     failures = collect_failures(responses)
-    batch = new_batch_name(SAMPLE, datetime.fromtimestamp(responses.sampled_at / 1_000_000, UTC))
-    rows = {table.name: 0 for table in _FACT_TABLES}
-    with storage.writer(batch) as writer:
-        for table, batches in _table_batches(cluster_id, responses).items():
+    batch_name = new_batch_name(SAMPLE, datetime.fromtimestamp(responses.sampled_at / 1_000_000, UTC))
+    row_counts = {table.name: 0 for table in _FACT_TABLES}
+    with storage.writer(batch_name) as writer:
+        for table, batches in _make_table_batches(cluster_id, responses).items():
             for table_rows in batches:
                 writer.write(table, table_rows)
-                rows[table.name] += table_rows.num_rows
-        run = {
+                row_counts[table.name] += table_rows.num_rows
+        run_columns = {
             "cluster_id": cluster_id,
-            "sample": batch,
+            "sample": batch_name,
             "groups_at": responses.groups_at,
             "commits_at": responses.commits_at,
             "sampled_at": responses.sampled_at,
-            "groups": rows[GROUP_EVENTS.name],
-            "commits": rows[OFFSET_COMMITS.name],
-            "partitions": rows[PARTITION_OFFSETS.name],
-            "share_offsets": rows[SHARE_OFFSETS.name],
+            "groups": row_counts[GROUP_EVENTS.name],
+            "commits": row_counts[OFFSET_COMMITS.name],
+            "partitions": row_counts[PARTITION_OFFSETS.name],
+            "share_offsets": row_counts[SHARE_OFFSETS.name],
             "failures": len(failures),
         }
-        writer.write(SAMPLE_RUNS, make_batch(SAMPLE_RUNS.frame, run, size=1))
+        writer.write(SAMPLE_RUNS, make_batch(SAMPLE_RUNS.frame, run_columns, size=1))
         files = writer.close()
     # Readers ignore a sample without its row of SAMPLE_RUNS, so that table is committed last.
     storage.append(files, tables=(*_FACT_TABLES, SAMPLE_RUNS))
     return SampleResult(
-        cluster_id=cluster_id, batch=batch, groups=rows[GROUP_EVENTS.name], rows=rows, failures=failures
+        cluster_id=cluster_id,
+        batch=batch_name,
+        groups=row_counts[GROUP_EVENTS.name],
+        rows=row_counts,
+        failures=failures,
     )

@@ -57,16 +57,19 @@ def silent_coordinators(responses: SampleResponses) -> list[TopicPartition]:
     must both have listed their groups. If the topic cannot be described and a broker did not list its groups, partition
     0 stands for all partitions.
     """
-    partitions = [key for key in responses.partitions if key.topic == OFFSETS_TOPIC]
-    described = responses.topics.succeeded.get(OFFSETS_TOPIC)
-    leaders = {} if described is None else described.leaders
+    partitions = [partition for partition in responses.partitions if partition.topic == OFFSETS_TOPIC]
+    topic_description = responses.topics.succeeded.get(OFFSETS_TOPIC)
+    leaders = {} if topic_description is None else topic_description.leaders
     if not partitions and (responses.groups.failed or OFFSETS_TOPIC in responses.topics.failed):
         return [TopicPartition(OFFSETS_TOPIC, 0)]
     coordinators = (responses.coordinators, leaders)
     return [
-        key
-        for key in partitions
-        if not all(brokers.get(key.partition) in responses.listing_brokers for brokers in coordinators)
+        partition
+        for partition in partitions
+        if not all(
+            broker_by_partition.get(partition.partition) in responses.listing_brokers
+            for broker_by_partition in coordinators
+        )
     ]
 
 
@@ -85,11 +88,11 @@ def collect_failures(responses: SampleResponses) -> tuple[Failure, ...]:
         responses.log_starts,
         *responses.commits.succeeded.values(),
     )
-    deleted = responses.deleted_groups()
-    by_item: dict[object, Failure] = {}
+    deleted_groups = responses.deleted_groups()
+    failure_by_item: dict[object, Failure] = {}
     for failure in chain.from_iterable(result.failed.values() for result in results):
-        is_deletion = failure.group in deleted and failure.code == GROUP_ID_NOT_FOUND
+        is_deletion = failure.group in deleted_groups and failure.code == GROUP_ID_NOT_FOUND
         if not is_deletion:
             item = (failure.group, failure.topic, failure.partition)
-            by_item.setdefault(failure.broker if item == (None, None, None) else item, failure)
-    return tuple(by_item.values())
+            failure_by_item.setdefault(failure.broker if item == (None, None, None) else item, failure)
+    return tuple(failure_by_item.values())

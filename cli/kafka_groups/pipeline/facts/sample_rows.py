@@ -34,53 +34,60 @@ def partition_batches(
     log_starts: Offsets,
     log_ends: Offsets,
     last_stable_offsets: Offsets,
-    shared: SharedValues,
+    common_columns: SharedValues,
 ) -> Iterator[Any]:
     """Yield batches of PARTITION_OFFSETS with a row for each partition, in the given order.
 
     An offset that is None or absent is null, and so is the id of a topic that is not in `topics`.
     """
-    ids = {name: topic_id_text(topic.topic_id.bytes) for name, topic in topics.items() if topic.topic_id}
-    for first in range(0, len(partitions), _BATCH_ROWS):
-        keys = partitions[first : first + _BATCH_ROWS]
+    topic_ids = {name: topic_id_text(topic.topic_id.bytes) for name, topic in topics.items() if topic.topic_id}
+    for first_index in range(0, len(partitions), _BATCH_ROWS):
+        batch_partitions = partitions[first_index : first_index + _BATCH_ROWS]
         columns = {
-            "topic": [key.topic for key in keys],
-            "partition": [key.partition for key in keys],
-            "topic_id": [ids.get(key.topic) for key in keys],
-            "log_start_offset": [log_starts.get(key) for key in keys],
-            "log_end_offset": [log_ends.get(key) for key in keys],
-            "last_stable_offset": [last_stable_offsets.get(key) for key in keys],
+            "topic": [partition.topic for partition in batch_partitions],
+            "partition": [partition.partition for partition in batch_partitions],
+            "topic_id": [topic_ids.get(partition.topic) for partition in batch_partitions],
+            "log_start_offset": [log_starts.get(partition) for partition in batch_partitions],
+            "log_end_offset": [log_ends.get(partition) for partition in batch_partitions],
+            "last_stable_offset": [last_stable_offsets.get(partition) for partition in batch_partitions],
         }
-        yield make_batch(PARTITION_OFFSETS.frame, {**shared, **columns}, fill_null=True)
+        yield make_batch(PARTITION_OFFSETS.frame, {**common_columns, **columns}, fill_null=True)
 
 
 def group_batches(
-    groups: Sequence[GroupListing], descriptions: Mapping[str, GroupDescription], *, shared: SharedValues
+    groups: Sequence[GroupListing], descriptions: Mapping[str, GroupDescription], *, common_columns: SharedValues
 ) -> Iterator[Any]:
     """Yield batches of GROUP_EVENTS with a row for each listed group: its sampled state.
 
     A group without a description has the type and the state of the listing; its epoch, assignor and members are null.
     """
-    shared = {**shared, "record_name": "Snapshot", "event_type": "state_seen", "is_tombstone": False}
-    for first in range(0, len(groups), _BATCH_ROWS):
-        listings = groups[first : first + _BATCH_ROWS]
-        described = [descriptions.get(listing.group) for listing in listings]
-        pairs = [*zip(listings, described, strict=True)]
+    common_columns = {**common_columns, "record_name": "Snapshot", "event_type": "state_seen", "is_tombstone": False}
+    for first_index in range(0, len(groups), _BATCH_ROWS):
+        listings = groups[first_index : first_index + _BATCH_ROWS]
+        batch_descriptions = [descriptions.get(listing.group) for listing in listings]
+        listings_and_descriptions = [*zip(listings, batch_descriptions, strict=True)]
         columns = {
             "group": [listing.group for listing in listings],
             "protocol_type": [listing.protocol_type for listing in listings],
-            "group_type": [(description and description.type) or listing.type for listing, description in pairs],
-            "state": [(description and description.state) or listing.state for listing, description in pairs],
-            "epoch": [description and description.group_epoch for description in described],
-            "protocol": [(description and description.assignor) or None for description in described],
-            "members": [description and [*map(_member, description.members)] for description in described],
-            "workers": [description and _workers(description) for description in described],
-            "tasks": [description and _tasks(description) for description in described],
+            "group_type": [
+                (description and description.type) or listing.type for listing, description in listings_and_descriptions
+            ],
+            "state": [
+                (description and description.state) or listing.state
+                for listing, description in listings_and_descriptions
+            ],
+            "epoch": [description and description.group_epoch for description in batch_descriptions],
+            "protocol": [(description and description.assignor) or None for description in batch_descriptions],
+            "members": [
+                description and [*map(_make_member, description.members)] for description in batch_descriptions
+            ],
+            "workers": [description and _make_workers(description) for description in batch_descriptions],
+            "tasks": [description and _make_tasks(description) for description in batch_descriptions],
         }
-        yield make_batch(GROUP_EVENTS.frame, {**shared, **columns}, fill_null=True)
+        yield make_batch(GROUP_EVENTS.frame, {**common_columns, **columns}, fill_null=True)
 
 
-def _member(member: Member) -> dict[str, Any]:
+def _make_member(member: Member) -> dict[str, Any]:
     """Return a member as an element of the column `members`; an assignment that is unreadable is None."""
     assignment = None
     if member.assignment is not None:
@@ -94,14 +101,14 @@ def _member(member: Member) -> dict[str, Any]:
     }
 
 
-def _workers(description: GroupDescription) -> list[dict[str, Any]] | None:
+def _make_workers(description: GroupDescription) -> list[dict[str, Any]] | None:
     """Return the workers of a Connect group as the column `workers`; None for other groups."""
     if not kind_of(description).has_workers:
         return None
     return [worker_row(member.member_id, member.worker) for member in description.members]
 
 
-def _tasks(description: GroupDescription) -> list[dict[str, Any]] | None:
+def _make_tasks(description: GroupDescription) -> list[dict[str, Any]] | None:
     """Return the tasks of the members of a streams group as the column `tasks`; None for other groups."""
     if not kind_of(description).has_tasks:
         return None
@@ -111,41 +118,43 @@ def _tasks(description: GroupDescription) -> list[dict[str, Any]] | None:
 
 
 def offset_commit_batches(
-    commits: Mapping[str, GroupOffsets], member_counts: Mapping[str, int], *, shared: SharedValues
+    commits: Mapping[str, GroupOffsets], member_counts: Mapping[str, int], *, common_columns: SharedValues
 ) -> Iterator[Any]:
     """Yield batches of OFFSET_COMMITS with a row for each committed offset of each group.
 
     Both mappings are by id of the group. `member_counts` has the groups whose number of members is known.
     """
-    shared = {**shared, "is_tombstone": False}
-    columns = _CommitColumns()
+    common_columns = {**common_columns, "is_tombstone": False}
+    commit_columns = _CommitColumns()
     for group, offsets in commits.items():
-        columns.add(group, offsets, member_counts.get(group))
-        if len(columns) >= _BATCH_ROWS:
-            yield columns.batch(shared)
-            columns = _CommitColumns()
-    if len(columns):
-        yield columns.batch(shared)
+        commit_columns.add(group, offsets, member_counts.get(group))
+        if len(commit_columns) >= _BATCH_ROWS:
+            yield commit_columns.batch(common_columns)
+            commit_columns = _CommitColumns()
+    if len(commit_columns):
+        yield commit_columns.batch(common_columns)
 
 
-def share_offset_batches(offsets: Mapping[str, GroupOffsets], *, shared: SharedValues) -> Iterator[Any]:
+def share_offset_batches(offsets: Mapping[str, GroupOffsets], *, common_columns: SharedValues) -> Iterator[Any]:
     """Yield batches of SHARE_OFFSETS with a row for each partition of each share group, by id of the group."""
     rows = [
-        (group, key.topic, key.partition, start, (of_group.lags or {}).get(key))
-        for group, of_group in offsets.items()
-        for key, start in of_group.rows()
+        (group, partition.topic, partition.partition, start_offset, (group_offsets.lags or {}).get(partition))
+        for group, group_offsets in offsets.items()
+        for partition, start_offset in group_offsets.rows()
     ]
-    for first in range(0, len(rows), _BATCH_ROWS):
-        groups, topics, partitions, starts, lags = zip(*rows[first : first + _BATCH_ROWS], strict=True)
+    for first_index in range(0, len(rows), _BATCH_ROWS):
+        groups, topics, partitions, start_offsets, lags = zip(
+            *rows[first_index : first_index + _BATCH_ROWS], strict=True
+        )
         columns = {
             "group": groups,
             "topic": topics,
             "partition": partitions,
-            "start_offset": [start and start.offset for start in starts],
-            "leader_epoch": [start and start.leader_epoch for start in starts],
+            "start_offset": [start_offset and start_offset.offset for start_offset in start_offsets],
+            "leader_epoch": [start_offset and start_offset.leader_epoch for start_offset in start_offsets],
             "lag": lags,
         }
-        yield make_batch(SHARE_OFFSETS.frame, {**shared, **columns}, fill_null=True)
+        yield make_batch(SHARE_OFFSETS.frame, {**common_columns, **columns}, fill_null=True)
 
 
 class _CommitColumns:
@@ -176,7 +185,7 @@ class _CommitColumns:
                 self._metadata.extend(metadata)
                 self._member_counts.extend(repeat(member_count, len(partitions)))
 
-    def batch(self, shared: SharedValues) -> Any:
+    def batch(self, common_columns: SharedValues) -> Any:
         """Return the rows as a batch, except for partitions that have no committed offset."""
         columns = {
             "group": self._groups,
@@ -187,5 +196,5 @@ class _CommitColumns:
             "metadata": self._metadata,
             "member_count": self._member_counts,
         }
-        rows = make_batch(OFFSET_COMMITS.frame, {**shared, **columns}, fill_null=True)
+        rows = make_batch(OFFSET_COMMITS.frame, {**common_columns, **columns}, fill_null=True)
         return rows.filter(pc.is_valid(rows["committed_offset"]))

@@ -56,8 +56,8 @@ class LookupPeriod(NamedTuple):
         """Return the times, in ms since 1970. Raises ValueError if there is none, or if one is before 1970."""
         times = range(0)
         if self.step_ms > 0 <= self.since_ms:
-            first = -(-self.since_ms // self.step_ms) * self.step_ms
-            times = range(first, self.until_ms + 1, self.step_ms)
+            first_ms = -(-self.since_ms // self.step_ms) * self.step_ms
+            times = range(first_ms, self.until_ms + 1, self.step_ms)
         if not times:
             raise ValueError(
                 "a backfill needs a step greater than 0, a start not before 1970, and a time until its end"
@@ -86,7 +86,7 @@ class TimeGrid:
     1970. The first column has the responses for the time before the grid, the last column has the log ends.
     """
 
-    def __init__(self, times: range, log_ends: Mapping[TopicPartition, int], before: Responses) -> None:
+    def __init__(self, times: range, log_ends: Mapping[TopicPartition, int], responses_before: Responses) -> None:
         """Begin with the log end offset of each partition, and its response for a time before the first one.
 
         `times` are ms since 1970; there is at least one.
@@ -98,7 +98,7 @@ class TimeGrid:
         self._timestamps: Ints = np.full_like(self._offsets, NEVER_MS)
         self._offsets[:, -1] = [*log_ends.values()]
         for partition in log_ends:
-            self.add_response(partition, self._times[0], before[partition])
+            self.add_response(partition, self._times[0], responses_before[partition])
 
     def count_known(self) -> int:
         """Return how many pairs of a partition and a time have a response."""
@@ -106,8 +106,11 @@ class TimeGrid:
 
     def last_responses(self) -> dict[TopicPartition, OffsetAndTimestamp]:
         """Return the response of each partition for the last time; a partition that failed before has the offset -1."""
-        pairs = zip(self._offsets[:, -2].tolist(), self._timestamps[:, -2].tolist(), strict=True)
-        return {partition: OffsetAndTimestamp(*pair) for partition, pair in zip(self._partitions, pairs, strict=True)}
+        offsets_and_times = zip(self._offsets[:, -2].tolist(), self._timestamps[:, -2].tolist(), strict=True)
+        return {
+            partition: OffsetAndTimestamp(*offset_and_time)
+            for partition, offset_and_time in zip(self._partitions, offsets_and_times, strict=True)
+        }
 
     def next_lookups(self, partitions: Collection[TopicPartition], limit: int) -> list[PartitionTime]:
         """Return the times to look up next, at most `limit`; none if all responses of these partitions are known.
@@ -115,39 +118,39 @@ class TimeGrid:
         The first time of each partition comes before the second one of any, because a request names a partition once.
         Responses that follow from their neighbours are added first.
         """
-        rows, first, after = self._unknown_spans()
+        span_rows, first_column, column_after = self._find_unknown_spans()
         # The distance between the responses on both sides, as offsets.
-        records_between = self._offsets[rows, after] - self._offsets[rows, first - 1]
+        records_between = self._offsets[span_rows, column_after] - self._offsets[span_rows, first_column - 1]
         is_implied = records_between <= 1
-        self._fill_from_right(rows[is_implied], first[is_implied], after[is_implied])
+        self._fill_from_right(span_rows[is_implied], first_column[is_implied], column_after[is_implied])
         # The log end may be much later than the grid, so halving begins with the response for the last time.
-        is_before_log_end = after == len(self._times) - 1
-        middle = np.where(is_before_log_end, after - 1, (first + after) // 2)
-        columns = np.where(records_between <= _FEW_RECORDS, first, middle)
+        is_before_log_end = column_after == len(self._times) - 1
+        middle_column = np.where(is_before_log_end, column_after - 1, (first_column + column_after) // 2)
+        lookup_columns = np.where(records_between <= _FEW_RECORDS, first_column, middle_column)
         is_requested = np.array([partition in partitions for partition in self._partitions], np.bool_)
-        is_wanted = ~is_implied & is_requested[rows]
-        rows = rows[is_wanted]
-        columns = columns[is_wanted]
-        number_in_row = np.arange(len(rows)) - np.searchsorted(rows, rows)
-        order = np.argsort(number_in_row, kind="stable")[:limit]
+        is_wanted = ~is_implied & is_requested[span_rows]
+        span_rows = span_rows[is_wanted]
+        lookup_columns = lookup_columns[is_wanted]
+        span_number_in_row = np.arange(len(span_rows)) - np.searchsorted(span_rows, span_rows)
+        order = np.argsort(span_number_in_row, kind="stable")[:limit]
         return [
             PartitionTime(self._partitions[row].topic, self._partitions[row].partition, self._times[column])
-            for row, column in np.stack((rows[order], columns[order]), axis=1).tolist()
+            for row, column in np.stack((span_rows[order], lookup_columns[order]), axis=1).tolist()
         ]
 
-    def _unknown_spans(self) -> tuple[Ints, Ints, Ints]:
+    def _find_unknown_spans(self) -> tuple[Ints, Ints, Ints]:
         """Return the row of each span of columns without a response, its first column, and the column after it.
 
         Spans are sorted by row, then by column. Each has known columns on both sides.
         """
-        edges = np.diff((self._offsets == _UNKNOWN_OFFSET).astype(np.int8))
-        rows, before = np.nonzero(edges > 0)
-        _, last = np.nonzero(edges < 0)
-        return rows, before + 1, last + 1
+        changes = np.diff((self._offsets == _UNKNOWN_OFFSET).astype(np.int8))
+        rows, columns_before = np.nonzero(changes > 0)
+        _, last_columns = np.nonzero(changes < 0)
+        return rows, columns_before + 1, last_columns + 1
 
-    def _fill_from_right(self, rows: Ints, first: Ints, after: Ints) -> None:
+    def _fill_from_right(self, span_rows: Ints, first_columns: Ints, columns_after: Ints) -> None:
         """Give each span the response of the column after it."""
-        for row, start, end in zip(rows.tolist(), first.tolist(), after.tolist(), strict=True):
+        for row, start, end in zip(span_rows.tolist(), first_columns.tolist(), columns_after.tolist(), strict=True):
             self._offsets[row, start:end] = self._offsets[row, end]
             self._timestamps[row, start:end] = self._timestamps[row, end]
 
@@ -164,12 +167,16 @@ class TimeGrid:
         self._timestamps[row, columns][is_unknown] = response.time_ms
 
     def to_rows(
-        self, first_records: Responses, topic_ids: Mapping[str, str | None], shared: Mapping[str, str], now_ms: int
+        self,
+        first_records: Responses,
+        topic_ids: Mapping[str, str | None],
+        common_columns: Mapping[str, str],
+        now_ms: int,
     ) -> GridRows:
         """Return a row of PARTITION_OFFSETS for each partition and time, partition by partition.
 
-        `first_records` has the first record of each partition that is still in the log at `now_ms`; `shared` has the
-        columns that are the same in all rows.
+        `first_records` has the first record of each partition that is still in the log at `now_ms`; `common_columns`
+        has the columns that are the same in all rows.
 
         The first record is also the response for all times before it. Unless its offset is 0, the records of these
         times were deleted, and the log end offset is unknown. The same holds for an empty log that had records. Only
@@ -184,8 +191,10 @@ class TimeGrid:
         offsets = self._offsets[:, 1:-1].ravel()
         timestamps = self._timestamps[:, 1:-1].ravel()
         time_ms = np.tile(np.array(times, np.int64), len(partitions))
-        index = np.repeat(np.arange(len(partitions)), len(times))
-        first_offsets = np.array([first_records[partition].offset for partition in partitions], np.int64)[index]
+        partition_index = np.repeat(np.arange(len(partitions)), len(times))
+        first_offsets = np.array([first_records[partition].offset for partition in partitions], np.int64)[
+            partition_index
+        ]
         is_log_end = timestamps == NEVER_MS
         is_ahead = (timestamps > now_ms + _CLOCK_DIFFERENCE_MS) & ~is_log_end
         is_deleted = (offsets == first_offsets) & (offsets > 0) & (timestamps > time_ms) & ~is_ahead
@@ -193,15 +202,15 @@ class TimeGrid:
         # The limit keeps the product within 64 bits. Readers cannot represent a later timestamp.
         timestamps_us = milliseconds_to_microseconds(np.minimum(timestamps, LATEST_MS))
         columns = {
-            "topic": _take([partition.topic for partition in partitions], index),
-            "topic_id": _take([topic_ids.get(partition.topic) for partition in partitions], index),
-            "partition": np.array([partition.partition for partition in partitions], np.int64)[index],
+            "topic": _take([partition.topic for partition in partitions], partition_index),
+            "topic_id": _take([topic_ids.get(partition.topic) for partition in partitions], partition_index),
+            "partition": np.array([partition.partition for partition in partitions], np.int64)[partition_index],
             "observed_at": milliseconds_to_microseconds(time_ms),
             "log_end_offset": np.where(is_deleted | is_ahead, NULL, offsets),
             "lookup_offset": np.where(is_log_end | is_ahead, NULL, offsets),
             "lookup_timestamp": np.where((timestamps > LATEST_MS) | is_ahead, NULL, timestamps_us),
         }
-        batch = make_batch(PARTITION_OFFSETS.frame, {**shared, **columns}, size=len(offsets), fill_null=True)
+        batch = make_batch(PARTITION_OFFSETS.frame, {**common_columns, **columns}, size=len(offsets), fill_null=True)
         is_stored = (offsets != _UNKNOWN_OFFSET) & ~is_followed_by_deleted
         return GridRows(batch, is_stored, is_deleted, is_ahead)
 

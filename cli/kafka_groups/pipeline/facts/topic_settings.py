@@ -38,8 +38,8 @@ class ResourceConfig(NamedTuple):
 class Policies(NamedTuple):
     """The topics that are compacted, and the topics that may be: their policy is unknown, for this reason."""
 
-    compacted: list[str]
-    unknown: list[str]
+    compacted_topics: list[str]
+    unknown_topics: list[str]
     reason: str = ""
 
 
@@ -52,16 +52,16 @@ def find_compacted(client: ClientProperties, timeout_s: float, topics: Sequence[
     `client` has properties of librdkafka; each request may take `timeout_s` seconds. The returned reason belongs to the
     first unknown topic; it is empty if there is none.
     """
-    compacted: list[str] = []
-    unknown: dict[str, str] = {}
+    compacted_topics: list[str] = []
+    problem_by_topic: dict[str, str] = {}
     for settings in read_topic_settings(client, timeout_s, topics):
         if settings.values is None:
-            unknown[settings.resource] = settings.problem
+            problem_by_topic[settings.resource] = settings.problem
         elif _POLICY not in settings.values:
-            unknown[settings.resource] = f"the brokers return no {_POLICY}"
+            problem_by_topic[settings.resource] = f"the brokers return no {_POLICY}"
         elif "compact" in map(str.strip, settings.values[_POLICY].split(",")):
-            compacted.append(settings.resource)
-    return Policies(compacted, [*unknown], next(iter(unknown.values()), ""))
+            compacted_topics.append(settings.resource)
+    return Policies(compacted_topics, [*problem_by_topic], next(iter(problem_by_topic.values()), ""))
 
 
 def read_topic_settings(client: ClientProperties, timeout_s: float, topics: Sequence[str]) -> Iterator[ResourceConfig]:
@@ -75,9 +75,9 @@ def read_topic_settings(client: ClientProperties, timeout_s: float, topics: Sequ
     except SourceError as error:
         yield from (ResourceConfig(topic, None, str(error), is_problem_general=True) for topic in topics)
         return
-    for first in range(0, len(topics), _TOPICS_PER_REQUEST):
-        end = first + _TOPICS_PER_REQUEST
-        resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics[first:end]]
+    for first_index in range(0, len(topics), _TOPICS_PER_REQUEST):
+        end_index = first_index + _TOPICS_PER_REQUEST
+        resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics[first_index:end_index]]
         responses = admin.describe_configs(resources, request_timeout=request_timeout_s(timeout_s))
         general_problem: str | None = None
         for settings in await_settings(responses, client, timeout_s):
@@ -85,7 +85,9 @@ def read_topic_settings(client: ClientProperties, timeout_s: float, topics: Sequ
             if settings.is_problem_general:
                 general_problem = settings.problem
         if general_problem is not None:
-            yield from (ResourceConfig(topic, None, general_problem, is_problem_general=True) for topic in topics[end:])
+            yield from (
+                ResourceConfig(topic, None, general_problem, is_problem_general=True) for topic in topics[end_index:]
+            )
             return
 
 
@@ -105,7 +107,7 @@ def await_settings(
 
 def _to_settings(resource: str, response: Future[Any], client: ClientProperties) -> ResourceConfig:
     try:
-        entries = response.result(timeout=0)
+        config_entries = response.result(timeout=0)
     except TimeoutError:
         return ResourceConfig(resource, None, "the brokers did not respond in time", is_problem_general=True)
     except KafkaException as error:
@@ -114,4 +116,4 @@ def _to_settings(resource: str, response: Future[Any], client: ClientProperties)
         return ResourceConfig(
             resource, None, describe_error(kafka_error, client), is_problem_general=kafka_error.code() < 0
         )
-    return ResourceConfig(resource, {name: entry.value or "" for name, entry in entries.items()})
+    return ResourceConfig(resource, {name: entry.value or "" for name, entry in config_entries.items()})

@@ -47,24 +47,24 @@ def find_outdated_groups(
     coordinators = tables.select(
         Coordinator, PARTITION_OFFSETS, _COORDINATORS, period, fresh_ms=FRESH_MS, offsets_topic=OFFSETS_TOPIC
     )
-    is_silent: dict[str, dict[int, bool]] = {}
+    is_silent_by_cluster: dict[str, dict[int, bool]] = {}
     for coordinator in coordinators:
-        is_silent.setdefault(coordinator.cluster_id, {})[coordinator.partition] = coordinator.is_silent
+        is_silent_by_cluster.setdefault(coordinator.cluster_id, {})[coordinator.partition] = coordinator.is_silent
     outdated_groups = set()
     for key in sampled_groups:
-        partitions = is_silent.get(key.cluster_id)
-        if not partitions or _was_listed(groups[key], coverages[key.cluster_id]):
+        is_silent_by_partition = is_silent_by_cluster.get(key.cluster_id)
+        if not is_silent_by_partition or _was_listed(groups[key], coverages[key.cluster_id]):
             continue
-        if partitions.get(partition_for(key.group, len(partitions)), False):
+        if is_silent_by_partition.get(partition_for(key.group, len(is_silent_by_partition)), False):
             outdated_groups.add(key)
     return outdated_groups
 
 
-def _was_listed(last: LastRows, coverage: Coverage) -> bool:
+def _was_listed(last_rows: LastRows, coverage: Coverage) -> bool:
     """Return whether a sample listed the group in the ten minutes before the last sample."""
-    if last.event is None or last.event.listed_ms is None:
+    if last_rows.event is None or last_rows.event.listed_ms is None:
         return False
-    return (coverage.last_sample_ms or 0) - last.event.listed_ms <= FRESH_MS
+    return (coverage.last_sample_ms or 0) - last_rows.event.listed_ms <= FRESH_MS
 
 
 def _sample_lead_ms(coverage: Coverage) -> int:

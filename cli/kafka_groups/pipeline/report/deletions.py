@@ -36,7 +36,7 @@ class _Sample(NamedTuple):
 
 
 def find_deletions(
-    tables: PeriodTables, rows: Mapping[GroupKey, LastRows], coverages: Mapping[str, Coverage]
+    tables: PeriodTables, rows_by_group: Mapping[GroupKey, LastRows], coverages: Mapping[str, Coverage]
 ) -> dict[GroupKey, Deletion]:
     """Find the groups that were deleted in the period or before it, and have not been seen since.
 
@@ -47,53 +47,55 @@ def find_deletions(
     had members.
     """
     deletions: dict[GroupKey, Deletion] = {}
-    unlisted: dict[GroupKey, LastRows] = {}
-    for key, last in rows.items():
-        if last.event is None:
+    unlisted_groups: dict[GroupKey, LastRows] = {}
+    for key, last_rows in rows_by_group.items():
+        if last_rows.event is None:
             continue
-        if last.event.is_removal and last.event.record_ms == last.alive_ms:
-            deletions[key] = Deletion(last.alive_ms, is_bound=False)
+        if last_rows.event.is_removal and last_rows.event.record_ms == last_rows.last_sign_ms:
+            deletions[key] = Deletion(last_rows.last_sign_ms, is_bound=False)
         # A sample that lists no group has only rows of log end offsets.
         elif (
-            last.event.listed_ms is not None
-            and (coverages[key.cluster_id].last_sample_ms or 0) - last.alive_ms > FRESH_MS
+            last_rows.event.listed_ms is not None
+            and (coverages[key.cluster_id].last_sample_ms or 0) - last_rows.last_sign_ms > FRESH_MS
         ):
-            unlisted[key] = last
-    sample_times = _read_complete_samples(tables, unlisted)
-    for key, last in unlisted.items():
-        deletion = _deletion_from_samples(
-            last, sample_times.get(key.cluster_id, []), coverages[key.cluster_id].last_record_ms
+            unlisted_groups[key] = last_rows
+    sample_times_ms = _read_complete_samples(tables, unlisted_groups)
+    for key, last_rows in unlisted_groups.items():
+        deletion = _infer_deletion(
+            last_rows, sample_times_ms.get(key.cluster_id, []), coverages[key.cluster_id].last_record_ms
         )
         if deletion is not None:
             deletions[key] = deletion
     return deletions
 
 
-def _deletion_from_samples(last: LastRows, sample_times: list[int], last_record_ms: int | None) -> Deletion | None:
+def _infer_deletion(last_rows: LastRows, sample_times_ms: list[int], last_record_ms: int | None) -> Deletion | None:
     """Return the deletion of a group according to complete samples; None if they show none.
 
-    `sample_times` are the times of the cluster's complete samples in ms since 1970, ascending. `last_record_ms`
+    `sample_times_ms` are the times of the cluster's complete samples in ms since 1970, ascending. `last_record_ms`
     is the time of the last record that was read; None if none was.
     """
     # Log end offsets are requested last, so the first time after the last sign belongs to the sample with this sign.
-    later_times = sample_times[bisect_left(sample_times, last.alive_ms) + 1 :]
-    if len(later_times) < _MIN_SAMPLES or later_times[-1] - last.alive_ms <= FRESH_MS:
+    later_times_ms = sample_times_ms[bisect_left(sample_times_ms, last_rows.last_sign_ms) + 1 :]
+    if len(later_times_ms) < _MIN_SAMPLES or later_times_ms[-1] - last_rows.last_sign_ms <= FRESH_MS:
         return None
-    if last.event is not None and last.event.is_removal and last.event.record_ms is not None:
+    if last_rows.event is not None and last_rows.event.is_removal and last_rows.event.record_ms is not None:
         # The clock of the sampler is ahead of the broker's.
-        return Deletion(last.event.record_ms, is_bound=False)
-    has_no_commits = last.day is not None and last.day.partitions == 0
-    if last_record_ms is None or last_record_ms < later_times[0] or has_no_commits:
-        return Deletion(later_times[0], is_bound=True)
+        return Deletion(last_rows.event.record_ms, is_bound=False)
+    has_no_commits = last_rows.day is not None and last_rows.day.partitions == 0
+    if last_record_ms is None or last_record_ms < later_times_ms[0] or has_no_commits:
+        return Deletion(later_times_ms[0], is_bound=True)
     return None
 
 
-def _read_complete_samples(tables: PeriodTables, unlisted: Mapping[GroupKey, LastRows]) -> Mapping[str, list[int]]:
+def _read_complete_samples(
+    tables: PeriodTables, unlisted_groups: Mapping[GroupKey, LastRows]
+) -> Mapping[str, list[int]]:
     """Return by cluster id the ascending times of complete samples, from the earliest last sign of any group on."""
-    times = defaultdict[str, list[int]](list)
-    if unlisted:
-        period = Period(min(last.alive_ms for last in unlisted.values()), tables.period.until_ms)
+    times_by_cluster_ms = defaultdict[str, list[int]](list)
+    if unlisted_groups:
+        period = Period(min(last_rows.last_sign_ms for last_rows in unlisted_groups.values()), tables.period.until_ms)
         samples = tables.select(_Sample, PARTITION_OFFSETS, _COMPLETE_SAMPLES, period, offsets_topic=OFFSETS_TOPIC)
         for sample in samples:
-            times[sample.cluster_id].append(sample.at_ms)
-    return times
+            times_by_cluster_ms[sample.cluster_id].append(sample.at_ms)
+    return times_by_cluster_ms

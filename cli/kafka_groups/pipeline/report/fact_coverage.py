@@ -33,30 +33,40 @@ def read_coverages(tables: PeriodTables, clusters: Collection[str]) -> dict[str,
 
     Older dates are read only for clusters whose last times the newest dates do not show.
     """
-    last_ms: dict[str, dict[Source, int]] = {cluster: {} for cluster in clusters}
+    last_ms_by_cluster: dict[str, dict[Source, int]] = {cluster: {} for cluster in clusters}
     dates = sorted({day for table in _ORIGINS for day in tables.storage.dates(table)})
     older_dates = dates[:-_NEWEST_DATES]
-    begin_ms = _midnight_ms(dates[-_NEWEST_DATES:])
-    newest_dates = Period(begin_ms, tables.period.until_ms)
+    newest_begin_ms = _midnight_ms(dates[-_NEWEST_DATES:])
+    newest_period = Period(newest_begin_ms, tables.period.until_ms)
     for table in _ORIGINS:
-        _add_last_times(last_ms, tables, table, newest_dates)
+        _add_last_times(last_ms_by_cluster, tables, table, newest_period)
     if older_dates:
-        before = Period(0, min(begin_ms - 1, tables.period.until_ms))
+        older_period = Period(0, min(newest_begin_ms - 1, tables.period.until_ms))
         for table, origin in _ORIGINS.items():
-            missing = [cluster for cluster, times in sorted(last_ms.items()) if (table.name, origin) not in times]
-            if missing:
+            clusters_to_search = [
+                cluster
+                for cluster, last_ms_by_source in sorted(last_ms_by_cluster.items())
+                if (table.name, origin) not in last_ms_by_source
+            ]
+            if clusters_to_search:
                 # The statistics of most files show one cluster and one origin, so that few files are read.
-                condition = render_sql("origin = {origin} AND cluster_id IN ({ids})", origin=origin, ids=missing)
-                _add_last_times(last_ms, tables, table, before, condition)
-    return {cluster: Coverage(times) for cluster, times in last_ms.items()}
+                condition = render_sql(
+                    "origin = {origin} AND cluster_id IN ({ids})", origin=origin, ids=clusters_to_search
+                )
+                _add_last_times(last_ms_by_cluster, tables, table, older_period, condition)
+    return {cluster: Coverage(last_ms_by_source) for cluster, last_ms_by_source in last_ms_by_cluster.items()}
 
 
 def _add_last_times(
-    last_ms: dict[str, dict[Source, int]], tables: PeriodTables, table: Table, period: Period, condition: Sql = _ALL
+    last_ms_by_cluster: dict[str, dict[Source, int]],
+    tables: PeriodTables,
+    table: Table,
+    period: Period,
+    condition: Sql = _ALL,
 ) -> None:
-    """Add the table's last times in the period to `last_ms`, including clusters that are not in it yet."""
-    for last in tables.select(_LastTime, table, _LAST_TIMES, period, condition=condition):
-        last_ms.setdefault(last.cluster_id, {})[table.name, last.origin] = last.last_ms
+    """Add the table's last times in the period to `last_ms_by_cluster`, including clusters that are not in it yet."""
+    for last_time in tables.select(_LastTime, table, _LAST_TIMES, period, condition=condition):
+        last_ms_by_cluster.setdefault(last_time.cluster_id, {})[table.name, last_time.origin] = last_time.last_ms
 
 
 def _midnight_ms(dates: Sequence[str]) -> int:

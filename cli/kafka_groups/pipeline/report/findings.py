@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import date, timedelta
+from datetime import date
 from itertools import groupby
 from typing import Final, NamedTuple
 
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.pipeline.build.sentences import name_cluster
+from kafka_groups.pipeline.report.group_findings import GroupDayRow, describe_group
 from kafka_groups.pipeline.report.history import Finding
 from kafka_groups.pipeline.report.known_groups import KnownGroups
 from kafka_groups.pipeline.report.period import GroupKey, PeriodTables, date_of
@@ -25,26 +25,20 @@ KINDS: Final = (
     "skew",
     KNOWN_RESET,
 )
-# A skew of 3.0 means that one partition has three times the records of an average one.
-_MIN_SKEW: Final = 3.0
-# A loss is forecast a day ahead, so that there is time to prevent it.
-_FORECAST_MS: Final = 86_400_000
-_HOUR_MS: Final = 3_600_000
 # NTP keeps clocks within a second of each other, so that a difference of several seconds shows one that is wrong.
 _MIN_CLOCK_JUMP_MS: Final = 5_000
-# The rates of a day are known after its first hour, and its first observation may be some minutes late.
-_WITHOUT_RATES_MS: Final = 4_200_000
 # The margins of days before the period are not reported, except for the forecast of the last day before it.
 _DAYS_WITH_FINDINGS: Final = """
-    SELECT cluster_id, "group", day, orphaned_partitions, is_idle, skew, last_lag, retention_margin,
-        last_retention_margin, retention_left_ms, last_commit_date
+    SELECT cluster_id, "group", day, orphaned_partitions, is_idle, skew, last_lag, min_retention_margin,
+        last_retention_margin, retention_left_ms, last_commit_date, has_commits
     FROM (
         SELECT cluster_id, "group", date AS day, orphaned_partitions, is_idle, skew, last_lag, last_retention_margin,
             retention_left_ms, CAST(last_commit_time AS DATE) AS last_commit_date,
-            CASE WHEN date >= {first_date} THEN retention_margin END AS retention_margin
+            partitions IS NOT NULL AS has_commits,
+            CASE WHEN date >= {first_date} THEN min_retention_margin END AS min_retention_margin
         FROM period_rows
     )
-    WHERE day IN ({newest_dates}) OR retention_margin < 0 OR retention_left_ms IS NOT NULL
+    WHERE day IN ({newest_dates}) OR min_retention_margin < 0 OR retention_left_ms IS NOT NULL
     ORDER BY cluster_id, "group", day DESC
 """
 # The largest jump of a cluster comes first.
@@ -58,27 +52,6 @@ _UNREAD_TOPICS: Final = """
     SELECT cluster_id, topic, at_ms AS day_ms, date AS day, records_produced, lookback_days FROM period_rows
     WHERE is_unread AND NOT starts_with(topic, '__') ORDER BY cluster_id, topic
 """
-
-
-class GroupDayRow(NamedTuple):
-    """A row of group_daily; None where a value is unknown, or if the row is for the day before the period.
-
-    A margin is the committed offset minus the log start offset, in records: if it is negative, records were lost.
-    `retention_margin` is the smallest one of the day, `last_retention_margin` the last one. `retention_left_ms` is the
-    time until the log start passes the commit at that day's rates.
-    """
-
-    cluster_id: str
-    group: str
-    day: date
-    orphaned_partitions: int | None
-    is_idle: bool | None
-    skew: float | None
-    last_lag: int | None
-    retention_margin: int | None
-    last_retention_margin: int | None
-    retention_left_ms: int | None
-    last_commit_date: date | None
 
 
 class UnreadTopic(NamedTuple):
@@ -133,14 +106,14 @@ def _find_group_findings(tables: PeriodTables, selectors: Selectors, groups: Kno
         newest_dates=_newest_dates(groups),
     )
     findings = []
-    for (cluster, group_id), days in groupby(rows, lambda row: GroupKey(row.cluster_id, row.group)):
+    for (cluster, group_id), group_days in groupby(rows, lambda row: GroupKey(row.cluster_id, row.group)):
         # A group that is not known has only a row on the day before the period.
         group = groups.by_key.get(GroupKey(cluster, group_id))
         day_ms = groups.newest_day_ms.get(cluster)
         if group is None or group.deletion is not None or day_ms is None or not selectors.selects(group_id):
             continue
-        passed_ms = max(0, groups.evaluated_ms.get(cluster, 0) - day_ms)
-        for kind, sentence in describe_group(list(days), date_of(day_ms), passed_ms):
+        time_of_day_ms = max(0, groups.evaluated_ms.get(cluster, 0) - day_ms)
+        for kind, sentence in describe_group(list(group_days), date_of(day_ms), time_of_day_ms):
             findings.append(Finding(kind=kind, cluster_id=cluster, group=group_id, topic=None, message=sentence))
     return findings
 
@@ -160,19 +133,23 @@ def _find_clock_differences(tables: PeriodTables, selectors: Selectors, groups: 
         min_ms=_MIN_CLOCK_JUMP_MS,
         newest_dates=_newest_dates(groups),
     )
-    findings: dict[str, Finding] = {}
+    finding_by_cluster: dict[str, Finding] = {}
     for jump in jumps:
         group = groups.by_key.get(GroupKey(jump.cluster_id, jump.group))
         is_reported = group is not None and group.deletion is None and selectors.selects(jump.group)
-        if is_reported and jump.day_ms == groups.newest_day_ms[jump.cluster_id] and jump.cluster_id not in findings:
-            findings[jump.cluster_id] = Finding(
+        if (
+            is_reported
+            and jump.day_ms == groups.newest_day_ms[jump.cluster_id]
+            and jump.cluster_id not in finding_by_cluster
+        ):
+            finding_by_cluster[jump.cluster_id] = Finding(
                 kind="clock_difference",
                 cluster_id=jump.cluster_id,
                 group=None,
                 topic=None,
                 message=name_cluster(describe_clocks(jump), jump.cluster_id, groups.coverages),
             )
-    return list(findings.values())
+    return list(finding_by_cluster.values())
 
 
 def _find_unread_topics(tables: PeriodTables, groups: KnownGroups) -> list[Finding]:
@@ -190,100 +167,30 @@ def _find_unread_topics(tables: PeriodTables, groups: KnownGroups) -> list[Findi
     ]
 
 
-def describe_group(days: Sequence[GroupDayRow], newest: date, passed_ms: int) -> Iterator[tuple[str, str]]:
-    """Yield the kind and the sentence of each finding on a group.
-
-    `days` are the group's rows: at least one, the newest first. `newest` is the newest day of its cluster, on which the
-    group may have no row. `passed_ms` is the time from the beginning of that day to the last lag.
-    """
-    today = days[0] if days[0].day == newest else None
-    earlier_days = days[1:] if today is not None else days
-    subject = f"Group {days[0].group}:"
-    for sentence in _describe_losses(today, earlier_days):
-        yield "retention_risk", f"{subject} {sentence}"
-    if today is None:
-        return
-    if forecast := _describe_forecast(today, earlier_days, passed_ms):
-        yield "retention_risk", f"{subject} {forecast}"
-    if count := today.orphaned_partitions:
-        partitions = "partition that no longer exists" if count == 1 else "partitions that no longer exist"
-        yield "orphaned_commit", f"{subject} it has commits on {count:,} {partitions}."
-    if today.is_idle:
-        last_commit = f"; its last commit was on {today.last_commit_date}" if today.last_commit_date else ""
-        yield "idle_group", f"{subject} no commit in 24 hours, and no member seen on {today.day}{last_commit}."
-    if (today.skew or 0) >= _MIN_SKEW:
-        ratio = f"{today.skew:.1f} times the records of an average one of that topic"
-        yield "skew", f"{subject} the busiest partition of a topic had {ratio}."
-
-
 def describe_topic(topic: UnreadTopic) -> str:
     """Return the sentence on a topic that no group reads."""
-    days = topic.lookback_days or 0
-    if days == 0:
-        period = "of that day"
-    elif days == 1:
-        period = "of that day and the one before"
+    lookback_days = topic.lookback_days or 0
+    if lookback_days == 0:
+        period_text = "of that day"
+    elif lookback_days == 1:
+        period_text = "of that day and the one before"
     else:
-        period = f"of the {days} days until then"
-    readers = f"no group has a commit on it at the end of {topic.day} ({period}), and no known member reads it"
-    written = ""
+        period_text = f"of the {lookback_days} days until then"
+    readers_text = (
+        f"no group has a commit on it at the end of {topic.day} ({period_text}), and no known member reads it"
+    )
+    written_text = ""
     if topic.records_produced is not None:
-        records = "record was" if topic.records_produced == 1 else "records were"
-        observations = "between the first and the last observation of that day"
-        written = f"; {topic.records_produced:,} {records} written {observations}"
-    return f"Topic {topic.topic}: {readers}{written}."
+        records_text = "record was" if topic.records_produced == 1 else "records were"
+        observations_text = "between the first and the last observation of that day"
+        written_text = f"; {topic.records_produced:,} {records_text} written {observations_text}"
+    return f"Topic {topic.topic}: {readers_text}{written_text}."
 
 
 def describe_clocks(jump: ClockJump) -> str:
     """Return the sentences on broker clocks that differ; they begin with a small letter."""
-    difference = format_duration(jump.clock_jump_ms)
+    difference_text = format_duration(jump.clock_jump_ms)
     return (
-        f"broker clocks differ by at least {difference}, or one was set back: commit times of group {jump.group} "
+        f"broker clocks differ by at least {difference_text}, or one was set back: commit times of group {jump.group} "
         f"fell by that on {jump.day}. Times of lag and of rebalances may be off by as much."
     )
-
-
-def _describe_losses(today: GroupDayRow | None, earlier_days: Sequence[GroupDayRow]) -> Iterator[str]:
-    """Yield a sentence on records lost by the end of today, and on the worst loss of earlier days, if it was worse.
-
-    So a loss that has lasted for days is reported once.
-    """
-    reported_margin = 0
-    if today is not None:
-        min_margin = today.retention_margin or 0
-        last = today.last_retention_margin or 0
-        if last < 0:
-            reported_margin = last
-            yield f"its commit is {_describe_lost_records(last)}"
-        elif min_margin < 0:
-            reported_margin = min_margin
-            yield f"on {today.day} its commit was {_describe_lost_records(min_margin)}"
-    worst = min(earlier_days, key=lambda day: day.retention_margin or 0, default=None)
-    if worst is not None and (worst.retention_margin or 0) < reported_margin:
-        yield f"on {worst.day} its commit was {_describe_lost_records(worst.retention_margin or 0)}"
-
-
-def _describe_lost_records(margin: int) -> str:
-    """Return the end of a sentence on a commit whose margin is below 0."""
-    if margin == -1:
-        return "1 record below the log start offset; it can no longer read it."
-    return f"{-margin:,} records below the log start offset; it can no longer read them."
-
-
-def _describe_forecast(today: GroupDayRow, earlier_days: Sequence[GroupDayRow], passed_ms: int) -> str | None:
-    """Return a sentence on when the log start will pass a commit; None if not within a day, or if it has passed it.
-
-    The rates are today's or, while today is too short for rates, the previous day's.
-    """
-    left_ms = today.retention_left_ms
-    rates = "the day's rates"
-    if left_ms is None and passed_ms < _WITHOUT_RATES_MS and today.last_lag != 0:
-        day_before = next((day for day in earlier_days if day.day == today.day - timedelta(days=1)), None)
-        # At 0 the log start had already passed the commit on that day, so this is no forecast.
-        if day_before is not None and (day_before.retention_left_ms or 0) > 0:
-            left_ms = max(0, (day_before.retention_left_ms or 0) - passed_ms)
-            rates = f"the rates of {day_before.day}"
-    # With a negative margin, the loss itself is reported.
-    if left_ms is None or left_ms > _FORECAST_MS or (today.last_retention_margin or 0) < 0:
-        return None
-    return f"at {rates} the log start passes its commit in {left_ms / _HOUR_MS:.1f} hours."

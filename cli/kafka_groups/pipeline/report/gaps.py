@@ -53,9 +53,9 @@ def describe_gaps(queries: Queries, clusters: Collection[str]) -> tuple[str, ...
         else:
             compacted_offsets[gap.cluster_id] += gap.missing
     # The log does not show which of these reasons applies.
-    reasons = "compaction had removed it, or it was a transaction marker or part of an aborted transaction"
-    for cluster, count in sorted(compacted_offsets.items()):
-        sentence = f"{count:,} offsets of __consumer_offsets had no record when they were read: {reasons}."
+    reasons_text = "compaction had removed it, or it was a transaction marker or part of an aborted transaction"
+    for cluster, offset_count in sorted(compacted_offsets.items()):
+        sentence = f"{offset_count:,} offsets of __consumer_offsets had no record when they were read: {reasons_text}."
         sentences.append(name_cluster(sentence, cluster, clusters))
     return tuple(dict.fromkeys(sentences))
 
@@ -69,5 +69,5 @@ def count_missing_offsets(queries: Queries) -> dict[str, int]:
 
 
 def _describe_deleted(gap: Gap) -> str:
-    offsets = f"{gap.missing:,} offsets from {gap.first_offset} to {gap.last_offset}"
-    return f"partition {gap.source_partition} of __consumer_offsets: {offsets} were deleted before they were read."
+    offsets_text = f"{gap.missing:,} offsets from {gap.first_offset} to {gap.last_offset}"
+    return f"partition {gap.source_partition} of __consumer_offsets: {offsets_text} were deleted before they were read."

@@ -67,8 +67,8 @@ class GroupHistory:
     - With `lagging_since_is_bound`, the lag began at that time or earlier.
     - `rebalancing_ms` is a lower bound of how long the open rebalance has lasted; None if no rebalance is open.
     - `rebalances` is None if unknown: no record of the cluster was read in the period.
-    - `tasks` are what the members of a Connect or streams group run. None for other groups, and if no row of the period
-      shows it.
+    - `tasks` are what the members of a Connect or streams group run, or ran last before the period. None for other
+      groups, and if no row shows it.
     """
 
     cluster_id: str
@@ -102,12 +102,12 @@ class GroupHistory:
 
         A duration that only the members' rebalance timeout bounds does not count.
         """
-        measured = [
+        measured_rebalances = [
             rebalance
             for rebalance in self.rebalances or ()
             if rebalance.duration_ms is not None and rebalance.duration_quality != "timeout"
         ]
-        return max(measured, key=_duration_of, default=None)
+        return max(measured_rebalances, key=_duration_of, default=None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

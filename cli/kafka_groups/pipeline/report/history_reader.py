@@ -54,47 +54,47 @@ def read_history(  # noqa: PLR0913 - the options of the command
     def finish_step(step: int) -> None:
         progress("reading the tables", step, _STEPS)
 
-    return _read(tables, selectors, shown, drawn, made_ms, finish_step)
+    return _read_tables(tables, selectors, shown, drawn, made_ms, finish_step)
 
 
-def _read(
+def _read_tables(
     tables: PeriodTables,
     selectors: Selectors,
-    shown: GroupLimit,
-    drawn: GroupLimit,
+    shown_limit: GroupLimit,
+    drawn_limit: GroupLimit,
     made_ms: int,
     finish_step: Callable[[int], None],
 ) -> History:
     """Read the history of the selected groups in the period of the tables."""
     finish_step(0)
-    known = read_known_groups(tables)
-    summaries = [summarize(group) for group in known.by_key.values() if selectors.selects(group.key.group)]
+    known_groups = read_known_groups(tables)
+    summaries = [summarize(group) for group in known_groups.by_key.values() if selectors.selects(group.key.group)]
     summaries.sort(key=severity_order)
     finish_step(1)
-    histories = _read_timelines(tables, known, shown.first(summaries), drawn, finish_step)
-    findings = find_findings(tables, selectors, known)
+    histories = _read_timelines(tables, known_groups, shown_limit.first(summaries), drawn_limit, finish_step)
+    findings = find_findings(tables, selectors, known_groups)
     finish_step(5)
-    gaps = describe_gaps(tables.queries, known.coverages)
+    gaps = describe_gaps(tables.queries, known_groups.coverages)
     finish_step(6)
-    chosen = [known.by_key[_key_of(summary)] for summary in summaries]
-    missing = tuple(describe_missing_data(tables, known, chosen, selectors))
+    selected_groups = [known_groups.by_key[_key_of(summary)] for summary in summaries]
+    missing_data = tuple(describe_missing_data(tables, known_groups, selected_groups, selectors))
     finish_step(_STEPS)
-    ids = {key.group for key in known.by_key}
-    unknown = tuple(group for group in selectors.named if group not in ids)
-    clusters = {summary.cluster_id for summary in summaries} | {finding.cluster_id for finding in findings}
+    known_ids = {key.group for key in known_groups.by_key}
+    unknown_ids = tuple(group for group in selectors.named if group not in known_ids)
+    cluster_ids = {summary.cluster_id for summary in summaries} | {finding.cluster_id for finding in findings}
     return History(
         made_ms=made_ms,
         from_ms=tables.period.since_ms,
         to_ms=tables.period.until_ms,
-        evaluated_ms=max(known.evaluated_ms.values(), default=None),
-        clusters=tuple(sorted(clusters)),
+        evaluated_ms=max(known_groups.evaluated_ms.values(), default=None),
+        clusters=tuple(sorted(cluster_ids)),
         groups=histories,
         selected=tuple(summaries),
-        unknown=unknown,
-        nearest=nearest_names(unknown, ids) if unknown else {},
+        unknown=unknown_ids,
+        nearest=nearest_names(unknown_ids, known_ids) if unknown_ids else {},
         findings=findings,
         gaps=gaps,
-        missing=missing,
+        missing=missing_data,
     )
 
 
@@ -107,36 +107,36 @@ def select_groups(groups: Collection[str], match: str | None, exclude: str | Non
 
 def _read_timelines(
     tables: PeriodTables,
-    known: KnownGroups,
+    known_groups: KnownGroups,
     summaries: Collection[GroupHistory],
-    drawn: GroupLimit,
+    drawn_limit: GroupLimit,
     finish_step: Callable[[int], None],
 ) -> tuple[GroupHistory, ...]:
     """Return the summaries with points, the start of the lag, rebalances and tasks, in the same order."""
     # A group that was deleted in the period has points, too.
-    drawn_keys = map(_key_of, drawn.first(summaries))
-    points = read_points(tables, [key for key in drawn_keys if known.by_key[key].status is not None])
+    drawn_keys = map(_key_of, drawn_limit.first(summaries))
+    points_by_group = read_points(tables, [key for key in drawn_keys if known_groups.by_key[key].status is not None])
     finish_step(2)
     lag_starts = find_lag_starts(tables, [_key_of(summary) for summary in summaries if summary.lag])
     finish_step(3)
-    rebalances = read_rebalances(tables, [_key_of(summary) for summary in summaries])
-    last_record_ms = {cluster: coverage.last_record_ms for cluster, coverage in known.coverages.items()}
-    tasks = read_tasks(tables, [_key_of(summary) for summary in summaries], last_record_ms)
+    rebalances_by_group = read_rebalances(tables, [_key_of(summary) for summary in summaries])
+    last_record_ms = {cluster: coverage.last_record_ms for cluster, coverage in known_groups.coverages.items()}
+    tasks_by_group = read_tasks(tables, [_key_of(summary) for summary in summaries], last_record_ms)
     finish_step(4)
     histories = []
     for summary in summaries:
         key = _key_of(summary)
         lag_start = lag_starts.get(key)
-        of_group = tuple(rebalances[key]) if key in rebalances else summary.rebalances
+        group_rebalances = tuple(rebalances_by_group[key]) if key in rebalances_by_group else summary.rebalances
         histories.append(
             replace(
                 summary,
-                points=tuple(points.get(key, ())),
-                rebalances=of_group,
+                points=tuple(points_by_group.get(key, ())),
+                rebalances=group_rebalances,
                 rebalancing_ms=None
                 if summary.deleted_ms is not None
-                else _time_in_rebalance(of_group, known.coverages[key.cluster_id].last_record_ms),
-                tasks=tasks.get(key),
+                else _measure_open_rebalance(group_rebalances, known_groups.coverages[key.cluster_id].last_record_ms),
+                tasks=tasks_by_group.get(key),
                 lagging_since_ms=None if lag_start is None else lag_start.since_ms,
                 lagging_since_is_bound=lag_start is not None and lag_start.is_bound,
             )
@@ -144,7 +144,7 @@ def _read_timelines(
     return tuple(histories)
 
 
-def _time_in_rebalance(rebalances: Sequence[Rebalance] | None, last_record_ms: int | None) -> int | None:
+def _measure_open_rebalance(rebalances: Sequence[Rebalance] | None, last_record_ms: int | None) -> int | None:
     """Return how long the last rebalance had lasted, in ms, at the cluster's last record; None if it had ended.
 
     Records of a rebalance are read until the end of the day after it began.

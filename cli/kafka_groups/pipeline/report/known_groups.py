@@ -65,55 +65,59 @@ class KnownGroups(NamedTuple):
 
 def read_known_groups(tables: PeriodTables) -> KnownGroups:
     """Return the groups for which any table has a row in the period. Raises StorageError."""
-    rows = read_last_rows(tables)
+    rows_by_group = read_last_rows(tables)
     topic_days = read_last_topic_days(tables)
-    coverages = read_coverages(tables, {key.cluster_id for key in rows})
-    deletions = find_deletions(tables, rows, coverages)
-    judged = {
-        key: last
-        for key, last in rows.items()
-        if key not in deletions and _is_judged(last, topic_days.get(key.cluster_id))
+    coverages = read_coverages(tables, {key.cluster_id for key in rows_by_group})
+    deletion_by_group = find_deletions(tables, rows_by_group, coverages)
+    judged_groups = {
+        key: last_rows
+        for key, last_rows in rows_by_group.items()
+        if key not in deletion_by_group and _is_judged(last_rows, topic_days.get(key.cluster_id))
     }
-    outdated = find_outdated_groups(tables, judged, coverages)
-    groups = {}
-    for key, last in rows.items():
-        deletion = deletions.get(key)
+    outdated_groups = find_outdated_groups(tables, judged_groups, coverages)
+    known_groups = {}
+    for key, last_rows in rows_by_group.items():
+        deletion = deletion_by_group.get(key)
         if deletion is not None and deletion.at_ms < tables.period.since_ms:
             continue
-        is_judged = key in judged
-        groups[key] = KnownGroup(
+        is_judged = key in judged_groups
+        known_groups[key] = KnownGroup(
             key=key,
-            status=last.status,
-            event=last.event,
-            day=last.day,
+            status=last_rows.status,
+            event=last_rows.event,
+            day=last_rows.day,
             deletion=deletion,
             is_judged=is_judged,
-            unknown_partitions=_count_unknown_partitions(last) if is_judged else 0,
-            is_outdated=key in outdated,
+            unknown_partitions=_count_unknown_partitions(last_rows) if is_judged else 0,
+            is_outdated=key in outdated_groups,
             has_unknown_rebalances=_has_unknown_rebalances(coverages[key.cluster_id], tables.period.since_ms),
         )
-    statuses = [last.status for last in rows.values() if last.status is not None]
-    evaluated_ms = _newest_times((status.cluster_id, status.evaluated_ms) for status in statuses)
-    days = [(last.day.cluster_id, last.day.day_ms) for last in rows.values() if last.day is not None]
-    days += [(day.cluster_id, day.day_ms) for day in topic_days.values()]
-    newest_day_ms = _newest_times(days)
-    return KnownGroups(groups, evaluated_ms, newest_day_ms, coverages)
+    last_statuses = [last_rows.status for last_rows in rows_by_group.values() if last_rows.status is not None]
+    evaluated_ms = _find_newest_times((status.cluster_id, status.evaluated_ms) for status in last_statuses)
+    days_of_clusters = [
+        (last_rows.day.cluster_id, last_rows.day.day_ms)
+        for last_rows in rows_by_group.values()
+        if last_rows.day is not None
+    ]
+    days_of_clusters += [(day.cluster_id, day.day_ms) for day in topic_days.values()]
+    newest_day_ms = _find_newest_times(days_of_clusters)
+    return KnownGroups(known_groups, evaluated_ms, newest_day_ms, coverages)
 
 
-def _newest_times(times: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Return by cluster id the newest of its times; each of `times` is a cluster id and a time."""
-    newest: dict[str, int] = {}
-    for cluster, time_ms in times:
-        newest[cluster] = max(time_ms, newest.get(cluster, time_ms))
-    return newest
+def _find_newest_times(clusters_and_times: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Return by cluster id the newest of its times; each of `clusters_and_times` is a cluster id and a time."""
+    newest_ms: dict[str, int] = {}
+    for cluster, time_ms in clusters_and_times:
+        newest_ms[cluster] = max(time_ms, newest_ms.get(cluster, time_ms))
+    return newest_ms
 
 
-def _is_judged(last: LastRows, topic_day: LastTopicDay | None) -> bool:
+def _is_judged(last_rows: LastRows, topic_day: LastTopicDay | None) -> bool:
     """Return whether the last row of an existing group still has a valid lag and verdict."""
-    return last.status is not None and not _lost_all_commits(last, topic_day)
+    return last_rows.status is not None and not _lost_all_commits(last_rows, topic_day)
 
 
-def _lost_all_commits(last: LastRows, topic_day: LastTopicDay | None) -> bool:
+def _lost_all_commits(last_rows: LastRows, topic_day: LastTopicDay | None) -> bool:
     """Return whether all commits of a group were deleted: it has none on its last day, or no row of later days.
 
     A group without a row on the cluster's newest day may have commits from before the days that a build reads. Then it
@@ -121,20 +125,25 @@ def _lost_all_commits(last: LastRows, topic_day: LastTopicDay | None) -> bool:
     moment, and says nothing about a group whose newest row is at the end of the period. `topic_day` is the cluster's
     newest day; None without any.
     """
-    is_newest = last.status is not None and last.status.is_newest_of_cluster
-    if is_newest or last.day is None or topic_day is None:
+    has_newest_status = last_rows.status is not None and last_rows.status.is_newest_of_cluster
+    if has_newest_status or last_rows.day is None or topic_day is None:
         return False
-    if last.day.partitions == 0:
+    if last_rows.day.partitions == 0:
         return True
-    oldest_ms = topic_day.day_ms - topic_day.lookback_days * DAY_MS
-    return last.day.day_ms < topic_day.day_ms and (last.day.committed_ms or 0) >= max(oldest_ms, 1)
+    oldest_read_ms = topic_day.day_ms - topic_day.lookback_days * DAY_MS
+    return last_rows.day.day_ms < topic_day.day_ms and (last_rows.day.last_commit_ms or 0) >= max(oldest_read_ms, 1)
 
 
-def _count_unknown_partitions(last: LastRows) -> int:
+def _count_unknown_partitions(last_rows: LastRows) -> int:
     """Return how many partitions with a commit the group's last row omits; 0 if the group has later rows."""
-    if last.status is None or not last.status.is_last or last.day is None or last.day.existing_partitions is None:
+    if (
+        last_rows.status is None
+        or not last_rows.status.is_last
+        or last_rows.day is None
+        or last_rows.day.existing_partitions is None
+    ):
         return 0
-    return max(0, last.day.existing_partitions - last.status.partitions)
+    return max(0, last_rows.day.existing_partitions - last_rows.status.partitions)
 
 
 def _has_unknown_rebalances(coverage: Coverage, since_ms: int) -> bool:

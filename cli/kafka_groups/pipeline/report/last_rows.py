@@ -54,7 +54,7 @@ _LAST_EVENTS: Final = """
     )
 """
 _LAST_DAYS: Final = """
-    SELECT cluster_id, "group", max(at_ms) AS day_ms, max(CAST(last_commit_time AS BIGINT) / 1000) AS committed_ms,
+    SELECT cluster_id, "group", max(at_ms) AS day_ms, max(CAST(last_commit_time AS BIGINT) / 1000) AS last_commit_ms,
         last_value(partitions ORDER BY at_ms) AS partitions, last_value(is_idle ORDER BY at_ms) AS is_idle,
         last_value(partitions - orphaned_partitions ORDER BY at_ms) AS existing_partitions
     FROM period_rows GROUP BY cluster_id, "group"
@@ -120,15 +120,15 @@ class LastEvent(NamedTuple):
 class LastDay(NamedTuple):
     """The last row of a group in group_daily, in the days of the period. Times are milliseconds since 1970.
 
-    `committed_ms` is the time of its last commit. `partitions` is the number of partitions with a commit at the end of
-    the day, and `existing_partitions` the number of these that still exist. `is_idle`: no commit in the 24 hours
+    `last_commit_ms` is the time of its last commit. `partitions` is the number of partitions with a commit at the end
+    of the day, and `existing_partitions` the number of these that still exist. `is_idle`: no commit in the 24 hours
     before, and no member.
     """
 
     cluster_id: str
     group: str
     day_ms: int
-    committed_ms: int | None
+    last_commit_ms: int | None
     partitions: int | None
     is_idle: bool | None
     existing_partitions: int | None
@@ -151,13 +151,13 @@ class LastRows:
     day: LastDay | None = None
 
     @property
-    def alive_ms(self) -> int:
+    def last_sign_ms(self) -> int:
         """The time of the last sign of the group; its tombstone is one, too. -1 without a sign."""
         signs = [-1]
         if self.event is not None:
             signs += [self.event.record_ms or -1, self.event.listed_ms or -1]
         if self.day is not None:
-            signs.append(self.day.committed_ms or -1)
+            signs.append(self.day.last_commit_ms or -1)
         return max(signs)
 
 

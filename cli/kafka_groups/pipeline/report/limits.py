@@ -41,13 +41,13 @@ class GroupLimit:
 
     def first(self, groups: Iterable[GroupT]) -> list[GroupT]:
         """Return the groups that the limit keeps, in their order."""
-        counts: Counter[bool] = Counter()
+        counts_by_deletion: Counter[bool] = Counter()
         first_groups = []
         for group in groups:
             if group.group not in self.exempt:
                 is_deleted = group.deleted_ms is not None
-                counts[is_deleted] += 1
-                if self.max_count is not None and counts[is_deleted] > self.max_count:
+                counts_by_deletion[is_deleted] += 1
+                if self.max_count is not None and counts_by_deletion[is_deleted] > self.max_count:
                     continue
             first_groups.append(group)
         return first_groups
@@ -55,10 +55,10 @@ class GroupLimit:
 
 def first_of_each_kind(findings: Iterable[FindingT], max_count: int) -> list[FindingT]:
     """Return at most `max_count` findings of each kind, in their order, so that no kind hides the others."""
-    counts: Counter[str] = Counter()
+    counts_by_kind: Counter[str] = Counter()
     first_findings = []
     for finding in findings:
-        counts[finding.kind] += 1
-        if counts[finding.kind] <= max_count:
+        counts_by_kind[finding.kind] += 1
+        if counts_by_kind[finding.kind] <= max_count:
             first_findings.append(finding)
     return first_findings

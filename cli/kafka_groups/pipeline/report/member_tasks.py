@@ -1,7 +1,8 @@
-"""The tasks of the members of a Connect or streams group over the period of a report.
+"""The tasks of the members of a Connect or streams group, from all rows until the end of a report's period.
 
 A record of a Connect group names all of its workers with what each runs. A record of a streams group names one member.
-So what a member ran before the first row that names it is unknown, unless the row shows that it has just joined.
+So what a member ran before the first row that names it is unknown, unless the row shows that it has just joined. A
+member without a row in the period has the tasks that it last ran before.
 
 Example: `b` joins the worker `a` of a Connect group, and takes a task over.
 
@@ -54,7 +55,8 @@ class ShownTasks(NamedTuple):
 class MemberTasks(NamedTuple):
     """The tasks that a member last ran, and since when (ms since 1970).
 
-    With `since_is_bound`, it may have run them for longer: no earlier row of the period names the member.
+    With `since_is_bound`, it may have run them for longer: no earlier row names the member. `last_row_ms` is the time
+    of the last row that shows its tasks; it may be before the period of the report.
     """
 
     member_id: str
@@ -62,6 +64,7 @@ class MemberTasks(NamedTuple):
     tasks: frozenset[Task]
     since_ms: int
     since_is_bound: bool
+    last_row_ms: int
 
 
 class TaskChange(NamedTuple):
@@ -77,60 +80,86 @@ class TaskChange(NamedTuple):
 class GroupTasks(NamedTuple):
     """The members of a group with their last tasks, by id, and the changes of the period in ascending order of time.
 
-    `has_roles` is True for a streams group, whose tasks have roles, and False for a Connect group.
+    `has_roles` is True for a streams group, whose tasks have roles, and False for a Connect group. `unknown_members`
+    are ids of members that rows name, but whose tasks no row shows.
     """
 
     members: tuple[MemberTasks, ...]
     changes: tuple[TaskChange, ...]
     has_roles: bool = False
+    unknown_members: tuple[str, ...] = ()
+
+    def changed_since(self, since_ms: int) -> GroupTasks:
+        """Return the tasks with only the changes since a time (ms since 1970)."""
+        return self._replace(changes=tuple(change for change in self.changes if change.at_ms >= since_ms))
+
+    def members_before(self, from_ms: int) -> list[MemberTasks]:
+        """Return the members without a row since a time (ms since 1970)."""
+        return [member for member in self.members if member.last_row_ms < from_ms]
 
 
-def follow_tasks(rows: Iterable[ShownTasks]) -> GroupTasks:
+def follow_tasks(shown_tasks: Iterable[ShownTasks]) -> GroupTasks:
     """Return the tasks after the last row, and all changes between the rows, which must be in the order of the log."""
-    members: dict[str, MemberTasks] = {}
-    clients: dict[str, Client] = {}
+    member_by_id: dict[str, MemberTasks] = {}
+    client_by_id: dict[str, Client] = {}
     changes = list[TaskChange]()
+    named_ids = set[str]()
     was_complete = False
-    for row in rows:
-        clients |= row.clients
-        gone = sorted(members.keys() - row.tasks.keys()) if row.is_complete else row.left
-        for member_id in gone:
-            before = members.pop(member_id, None)
-            if before is not None and before.tasks:
-                changes.append(TaskChange(row.at_ms, member_id, before.client, frozenset(), before.tasks))
-        for member_id, tasks in sorted(row.tasks.items()):
+    for shown in shown_tasks:
+        client_by_id |= shown.clients
+        named_ids = set() if shown.is_complete else named_ids - {*shown.left}
+        named_ids |= shown.clients.keys() | shown.tasks.keys()
+        ids_of_leavers = sorted(member_by_id.keys() - shown.tasks.keys()) if shown.is_complete else shown.left
+        for member_id in ids_of_leavers:
+            member_before = member_by_id.pop(member_id, None)
+            if member_before is not None and member_before.tasks:
+                changes.append(
+                    TaskChange(shown.at_ms, member_id, member_before.client, frozenset(), member_before.tasks)
+                )
+        for member_id, tasks in sorted(shown.tasks.items()):
             if tasks is None:
                 continue
-            before = members.get(member_id)
-            is_new = before is None and not was_complete and member_id not in row.joined
-            held = frozenset[Task]() if before is None else before.tasks
-            client = clients.get(member_id, Client())
-            if before is None or tasks != held:
-                members[member_id] = MemberTasks(member_id, client, tasks, row.at_ms, is_new)
-            if not is_new and tasks != held:
-                changes.append(TaskChange(row.at_ms, member_id, client, tasks - held, held - tasks))
-        was_complete = was_complete or row.is_complete
-    return GroupTasks(tuple(members[member_id] for member_id in sorted(members)), tuple(changes))
+            member_before = member_by_id.get(member_id)
+            is_seen_first = member_before is None and not was_complete and member_id not in shown.joined
+            tasks_before = frozenset[Task]() if member_before is None else member_before.tasks
+            client = client_by_id.get(member_id, Client())
+            if member_before is None or tasks != tasks_before:
+                member_by_id[member_id] = MemberTasks(
+                    member_id, client, tasks, shown.at_ms, is_seen_first, last_row_ms=shown.at_ms
+                )
+            else:
+                member_by_id[member_id] = member_before._replace(last_row_ms=shown.at_ms)
+            if not is_seen_first and tasks != tasks_before:
+                changes.append(TaskChange(shown.at_ms, member_id, client, tasks - tasks_before, tasks_before - tasks))
+        was_complete = was_complete or shown.is_complete
+    members = tuple(member_by_id[member_id] for member_id in sorted(member_by_id))
+    return GroupTasks(members, tuple(changes), unknown_members=tuple(sorted(named_ids - member_by_id.keys())))
 
 
 def group_connectors(tasks: Iterable[Task]) -> tuple[ConnectorTasks, ...]:
     """Return tasks of Connect by connector, in the order of the names."""
-    numbers: dict[str, list[int]] = {}
-    for _, connector, number in sorted(tasks):
-        numbers.setdefault(connector, []).append(number)
+    numbers_by_connector: dict[str, list[int]] = {}
+    for _, connector, task_number in sorted(tasks):
+        numbers_by_connector.setdefault(connector, []).append(task_number)
     return tuple(
-        ConnectorTasks(connector, CONNECTOR in own, tuple(number for number in own if number != CONNECTOR))
-        for connector, own in numbers.items()
+        ConnectorTasks(
+            connector,
+            CONNECTOR in task_numbers,
+            tuple(task_number for task_number in task_numbers if task_number != CONNECTOR),
+        )
+        for connector, task_numbers in numbers_by_connector.items()
     )
 
 
 def group_subtopologies(tasks: Iterable[Task]) -> TaskAssignment:
     """Return tasks of a streams group by their role and subtopology, in the order of the ids."""
-    by_role: dict[str, dict[str, list[int]]] = {role: {} for role in TaskAssignment._fields}
-    for role, subtopology, number in sorted(tasks):
-        by_role[role].setdefault(subtopology, []).append(number)
-    roles = {
-        role: tuple(SubtopologyTasks(subtopology, tuple(numbers)) for subtopology, numbers in own.items())
-        for role, own in by_role.items()
+    numbers_by_role: dict[str, dict[str, list[int]]] = {role: {} for role in TaskAssignment._fields}
+    for role, subtopology, task_number in sorted(tasks):
+        numbers_by_role[role].setdefault(subtopology, []).append(task_number)
+    tasks_by_role = {
+        role: tuple(
+            SubtopologyTasks(subtopology, tuple(numbers)) for subtopology, numbers in numbers_by_subtopology.items()
+        )
+        for role, numbers_by_subtopology in numbers_by_role.items()
     }
-    return TaskAssignment(**roles)
+    return TaskAssignment(**tasks_by_role)

@@ -104,10 +104,10 @@ def describe_duration(rebalance: Rebalance) -> str:
         return "when it ended is not known"
     if rebalance.duration_ms is None:
         return "duration unknown"
-    duration = format_duration(rebalance.duration_ms)
+    duration_text = format_duration(rebalance.duration_ms)
     if rebalance.duration_quality == "overtaken":
-        return f"overtaken after {duration}"
-    return f"at most {duration}" if rebalance.duration_quality in ("bound", "timeout") else duration
+        return f"overtaken after {duration_text}"
+    return f"at most {duration_text}" if rebalance.duration_quality in ("bound", "timeout") else duration_text
 
 
 def format_longest_rebalance(group: GroupHistory, *, at_most: str = "≤") -> str | None:
@@ -119,11 +119,11 @@ def format_longest_rebalance(group: GroupHistory, *, at_most: str = "≤") -> st
     at_least = "≥" if at_most == "≤" else ">="
     if group.rebalancing_ms is not None:
         return describe_rebalancing(group.rebalancing_ms, at_least=at_least)
-    longest = group.longest_rebalance
-    if longest is None or longest.duration_ms is None:
+    longest_rebalance = group.longest_rebalance
+    if longest_rebalance is None or longest_rebalance.duration_ms is None:
         return None
-    signs = {"bound": at_most, "overtaken": at_least}
-    return signs.get(longest.duration_quality, "") + format_duration(longest.duration_ms)
+    sign_by_quality = {"bound": at_most, "overtaken": at_least}
+    return sign_by_quality.get(longest_rebalance.duration_quality, "") + format_duration(longest_rebalance.duration_ms)
 
 
 def describe_rebalancing(rebalancing_ms: int, *, at_least: str = "≥") -> str:
@@ -140,13 +140,14 @@ def describe_member_changes(rebalance: Rebalance) -> str:
 
 def describe_omitted_groups(history: History) -> str | None:
     """Return how many groups the report omits, and the option that shows them; None if it omits none."""
-    in_all = history.groups_in_all
-    omitted = in_all - len(history.groups)
-    if omitted <= 0:
+    group_count = history.groups_in_all
+    omitted_count = group_count - len(history.groups)
+    if omitted_count <= 0:
         return None
-    verb = "is" if omitted == 1 else "are"
-    pronoun = "it" if omitted == 1 else "them"
-    return f"{omitted:,} of {count_of(in_all, 'group')} {verb} omitted; give --top {in_all} to have {pronoun}."
+    verb = "is" if omitted_count == 1 else "are"
+    pronoun = "it" if omitted_count == 1 else "them"
+    omitted_text = f"{omitted_count:,} of {count_of(group_count, 'group')} {verb} omitted"
+    return f"{omitted_text}; give --top {group_count} to have {pronoun}."
 
 
 def _moment(time_ms: int) -> datetime:

@@ -9,38 +9,38 @@ from itertools import pairwise
 from kafka_groups.pipeline.report.history import LagPoint
 
 
-def highest_lags(points: Sequence[LagPoint], *, from_ms: int, to_ms: int, parts: int) -> list[int | None]:
-    """Return the highest lag in each of `parts` equal parts of the period; None for a part without a known lag.
+def highest_lags(points: Sequence[LagPoint], *, from_ms: int, to_ms: int, part_count: int) -> list[int | None]:
+    """Return the highest lag in each of `part_count` equal parts of the period; None for a part without a known lag.
 
     Times are milliseconds since 1970, and `points` ascend in time. A point at the very end of the period belongs to the
     last part. Points outside the period are ignored.
     """
     length_ms = max(to_ms - from_ms, 1)
-    bounds = [from_ms + length_ms * part // parts for part in range(parts)]
-    bounds.append(max(to_ms, from_ms) + 1)
-    indexes = [bisect_left(points, bound, key=lambda point: point.at_ms) for bound in bounds]
+    bounds_ms = [from_ms + length_ms * part_index // part_count for part_index in range(part_count)]
+    bounds_ms.append(max(to_ms, from_ms) + 1)
+    part_bounds = [bisect_left(points, bound_ms, key=lambda point: point.at_ms) for bound_ms in bounds_ms]
     return [
         max((point.lag for point in points[start:end] if point.lag is not None), default=None)
-        for start, end in pairwise(indexes)
+        for start, end in pairwise(part_bounds)
     ]
 
 
-def reduce_points(points: Sequence[LagPoint], *, parts: int) -> Sequence[LagPoint]:
-    """Return at most three points for each of `parts` parts with equal numbers of points; all, if there are few.
+def reduce_points(points: Sequence[LagPoint], *, part_count: int) -> Sequence[LagPoint]:
+    """Return at most three points for each of `part_count` parts with equal numbers of points; all, if there are few.
 
     The points that must be shown in each part are the highest lag, the longest time lag, and a point without a known
     lag if there is one. `points` and the result ascend in time.
     """
-    if len(points) <= parts:
+    if len(points) <= part_count:
         return points
-    reduced: list[LagPoint] = []
-    bounds = [len(points) * part // parts for part in range(parts + 1)]
+    reduced_points: list[LagPoint] = []
+    bounds = [len(points) * part_index // part_count for part_index in range(part_count + 1)]
     for start, end in pairwise(bounds):
         part_points = points[start:end]
-        shown = {
+        necessary_points = {
             max(part_points, key=lambda point: (point.lag is not None, point.lag)),
             max(part_points, key=lambda point: (point.time_lag_ms is not None, point.time_lag_ms)),
             next((point for point in part_points if point.lag is None), part_points[0]),
         }
-        reduced += sorted(shown, key=lambda point: point.at_ms)
-    return reduced
+        reduced_points += sorted(necessary_points, key=lambda point: point.at_ms)
+    return reduced_points

@@ -82,9 +82,9 @@ class PeriodTables:
         """Return only the rows of these groups; the query has to select `cluster_id` and `group`."""
         if not groups:
             return []
-        wanted = frozenset(groups)
-        rows = self._select(table, template, period, wanted, values)
-        return [row_type(**row) for row in rows if (row["cluster_id"], row["group"]) in wanted]
+        group_keys = frozenset(groups)
+        rows = self._select(table, template, period, group_keys, values)
+        return [row_type(**row) for row in rows if (row["cluster_id"], row["group"]) in group_keys]
 
     def _select(
         self,

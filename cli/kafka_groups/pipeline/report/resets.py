@@ -50,12 +50,12 @@ def find_resets(tables: PeriodTables, selectors: Selectors, groups: KnownGroups)
 
 def describe_resets(resets: Sequence[ResetRow]) -> str:
     """Return the sentences on the known resets of a group: at least one, the last one first."""
-    last = resets[0]
-    offsets = f"from {last.offset_before_reset:,} to {last.committed_offset:,}"
-    subject = f"its offset on {last.topic}-{last.partition} was set back {offsets}"
+    last_reset = resets[0]
+    topic_partition = f"{last_reset.topic}-{last_reset.partition}"
+    offsets = f"from {last_reset.offset_before_reset:,} to {last_reset.committed_offset:,}"
+    change = f"its offset on {topic_partition} was set back {offsets}"
     if len(resets) > 1:
-        subject = (
-            f"its offsets were set back {len(resets):,} times, the last time on {last.topic}-{last.partition} {offsets}"
-        )
-    time = f"no later than {format_instant(last.at_ms)}"
-    return f"Group {last.group}: {subject}, {time}. It had no members in a sample, so this is a reset, and no REWIND."
+        change = f"its offsets were set back {len(resets):,} times, the last time on {topic_partition} {offsets}"
+    upper_bound = f"no later than {format_instant(last_reset.at_ms)}"
+    reason = "It had no members in a sample, so this is a reset, and no REWIND."
+    return f"Group {last_reset.group}: {change}, {upper_bound}. {reason}"

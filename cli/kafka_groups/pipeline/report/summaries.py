@@ -24,24 +24,24 @@ def summarize(group: KnownGroup) -> GroupHistory:
     """Summarize a group at the end of the period, without points, the start of its lag, and known rebalances."""
     status = group.judged_status
     lag = None if status is None else status.lag
-    lag_quality = _lag_quality(group, lag)
+    lag_quality = _find_lag_quality(group, lag)
     # Rates of only some partitions would look like the group's rates.
     rates = status if lag_quality == "exact" else None
-    time_lag_ms, time_lag_quality = _time_lag(group)
-    last = _last_state(group)
+    time_lag_ms, time_lag_quality = _find_time_lag(group)
+    last_state = _find_last_state(group)
     rule = None if status is None else status.rule
     return GroupHistory(
         cluster_id=group.key.cluster_id,
         group=group.key.group,
-        state=last.state,
-        member_count=last.member_count,
+        state=last_state.state,
+        member_count=last_state.member_count,
         verdict=None if rule is None else VERDICT_OF.get(rule),
         rule=rule,
         verdict_since_ms=None if status is None else status.verdict_since_ms,
         evaluated_ms=None if status is None else status.evaluated_ms,
         deleted_ms=None if group.deletion is None else group.deletion.at_ms,
         deleted_is_bound=group.deletion is not None and group.deletion.is_bound,
-        is_unused=group.day is not None and bool(group.day.is_idle) and last.state == "Empty",
+        is_unused=group.day is not None and bool(group.day.is_idle) and last_state.state == "Empty",
         lag=lag,
         lag_quality=lag_quality,
         time_lag_ms=time_lag_ms,
@@ -69,7 +69,7 @@ def severity_order(group: GroupHistory) -> tuple[Any, ...]:
     )
 
 
-def _lag_quality(group: KnownGroup, lag: int | None) -> str:
+def _find_lag_quality(group: KnownGroup, lag: int | None) -> str:
     """Return the quality of the lag, as in GroupHistory."""
     if lag is None:
         return "unknown"
@@ -78,7 +78,7 @@ def _lag_quality(group: KnownGroup, lag: int | None) -> str:
     return "lower_bound" if group.unknown_partitions else "exact"
 
 
-def _time_lag(group: KnownGroup) -> tuple[int | None, str]:
+def _find_time_lag(group: KnownGroup) -> tuple[int | None, str]:
     """Return the longest time lag of a partition in ms, and its quality; None and unknown if no time lag is known.
 
     It is a lower bound if the time lag of another partition is unknown.
@@ -94,7 +94,7 @@ def _time_lag(group: KnownGroup) -> tuple[int | None, str]:
     return (status.time_lag_ms, "lower_bound") if status.time_lag_ms else (None, quality)
 
 
-def _last_state(group: KnownGroup) -> _State:
+def _find_last_state(group: KnownGroup) -> _State:
     """Return the last known state of a group: from its events, if they are newer than its row in group_status."""
     if group.deletion is not None:
         return _State("Dead", 0)

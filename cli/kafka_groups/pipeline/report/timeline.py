@@ -105,8 +105,8 @@ def find_lag_starts(tables: PeriodTables, groups: Collection[GroupKey]) -> dict[
     The time is a bound if no earlier row of the period shows the group without a lag, or if the last such row is more
     than ten minutes older.
     """
-    starts = tables.select_groups(LagStart, GROUP_STATUS, _LAG_STARTS, groups, fresh_ms=FRESH_MS)
-    return {GroupKey(start.cluster_id, start.group): start for start in starts}
+    lag_starts = tables.select_groups(LagStart, GROUP_STATUS, _LAG_STARTS, groups, fresh_ms=FRESH_MS)
+    return {GroupKey(lag_start.cluster_id, lag_start.group): lag_start for lag_start in lag_starts}
 
 
 def read_rebalances(tables: PeriodTables, groups: Collection[GroupKey]) -> dict[GroupKey, list[Rebalance]]:

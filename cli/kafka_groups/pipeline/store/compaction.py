@@ -20,25 +20,25 @@ from kafka_groups.progress import Progress, ignore_progress
 class CompactionResult:
     """The progress of a compaction: the dates that it has compacted or removed. Dates are YYYY-MM-DD.
 
-    - `joined` are the dates with joined or sorted files in any table.
+    - `joined_dates` are the dates with joined or sorted files in any table.
     - `files_before` and `files_after` are the numbers of these files before and after the compaction.
-    - `removed` has the table and the date of each date that was removed.
+    - `removed_table_dates` has the table and the date of each date that was removed.
     """
 
-    joined: frozenset[str] = frozenset()
+    joined_dates: frozenset[str] = frozenset()
     files_before: int = 0
     files_after: int = 0
-    removed: tuple[tuple[str, str], ...] = ()
+    removed_table_dates: tuple[tuple[str, str], ...] = ()
 
     @property
     def dates(self) -> int:
         """The number of dates with joined files."""
-        return len(self.joined)
+        return len(self.joined_dates)
 
     @property
     def removed_dates(self) -> int:
         """The number of dates that were removed from any table."""
-        return len({date for _, date in self.removed})
+        return len({date for _, date in self.removed_table_dates})
 
 
 def compact(
@@ -60,36 +60,42 @@ def compact(
     StorageError, also if another compaction runs. Each date is then in its old or in its new state, and the next call
     continues.
     """
-    compacted = CompactionResult()
+    compaction_result = CompactionResult()
     now = now.astimezone(UTC)
-    on_start(compacted)
+    on_start(compaction_result)
     with storage.lock("compact"):
         for table_name, date in remove_old_dates(storage, retention, now, progress):
-            compacted.removed += ((table_name, date),)
+            compaction_result.removed_table_dates += ((table_name, date),)
         remove_failed_samples(storage, now)
         # The second plan has files that the first one has joined.
-        _replace_files(storage, plan_joins(storage), compacted, progress, "compacting")
-        sorts = plan_sorts(storage, before=now.date().isoformat())
-        _replace_files(storage, sorts, compacted, progress, "sorting samples")
+        _replace_files(storage, plan_joins(storage), compaction_result, progress, "compacting")
+        planned_sorts = plan_sorts(storage, before=now.date().isoformat())
+        _replace_files(storage, planned_sorts, compaction_result, progress, "sorting samples")
         for table in STORED_TABLES.values():
             storage.log(table).vacuum()
-    return compacted
+    return compaction_result
 
 
 def _replace_files(
-    storage: Storage, replacements: Sequence[Replacement], compacted: CompactionResult, progress: Progress, step: str
+    storage: Storage,
+    replacements: Sequence[Replacement],
+    compaction_result: CompactionResult,
+    progress: Progress,
+    step_name: str,
 ) -> None:
-    """Carry out planned replacements of files by sorted ones, with one commit each, and add them to `compacted`.
+    """Carry out planned replacements of files by sorted ones, with one commit each, and count them in the result.
 
     If another program has removed a file of a replacement meanwhile, its other files stay, and the new files are
     deleted (`Storage.swap`). `progress` is called with the step and the number of sorted rows.
     """
-    counter = StepCounter(progress, step, sum(replacement.rows for replacement in replacements))
+    counter = StepCounter(progress, step_name, sum(replacement.rows for replacement in replacements))
     for replacement in replacements:
-        old = replacement.files
-        table = STORED_TABLES[old[0].table]
-        new = parquet_sorting.sort_files(storage.directory, old, replacement.batch, on_rows_written=counter.add)
-        if storage.swap(table, old, new, same_rows=True):
-            compacted.joined |= {old[0].date}
-            compacted.files_before += len(old)
-            compacted.files_after += len(new)
+        old_files = replacement.files
+        table = STORED_TABLES[old_files[0].table]
+        new_files = parquet_sorting.sort_files(
+            storage.directory, old_files, replacement.batch, on_rows_written=counter.add
+        )
+        if storage.swap(table, old_files, new_files, keeps_rows=True):
+            compaction_result.joined_dates |= {old_files[0].date}
+            compaction_result.files_before += len(old_files)
+            compaction_result.files_after += len(new_files)

@@ -53,7 +53,7 @@ def plan_joins(storage: Storage) -> list[Replacement]:
         small_files = [file for file in files if _is_small(file)]
         for batch in (COMPACTED, COMPACTED_SAMPLES):
             joinable_files = [file for file in small_files if _joined_batch(file) == batch]
-            replacements += [Replacement(batch, group) for group in _group_by_size(joinable_files)]
+            replacements += [Replacement(batch, files_to_join) for files_to_join in _group_by_size(joinable_files)]
     return replacements
 
 
@@ -66,9 +66,9 @@ def plan_sorts(storage: Storage, before: str) -> list[Replacement]:
     replacements = []
     for files in _files_by_date(storage):
         sample_files = [file for file in files if file.batch == SORTED_SAMPLES or _has_samples(file)]
-        late_rows = count_rows(file for file in sample_files if file.batch != SORTED_SAMPLES)
-        is_enough = late_rows >= count_rows(sample_files) * _MIN_LATE_SHARE
-        if files[0].date < before and len(sample_files) > 1 and is_enough:
+        late_row_count = count_rows(file for file in sample_files if file.batch != SORTED_SAMPLES)
+        has_enough_late_rows = late_row_count >= count_rows(sample_files) * _MIN_LATE_SHARE
+        if files[0].date < before and len(sample_files) > 1 and has_enough_late_rows:
             replacements.append(Replacement(SORTED_SAMPLES, sample_files))
     return replacements
 
@@ -90,16 +90,16 @@ def _group_by_size(files: Iterable[DataFile]) -> Iterator[list[DataFile]]:
 
     A file that would be alone in its list is not yielded.
     """
-    group: list[DataFile] = []
+    files_to_join: list[DataFile] = []
     for file in files:
-        size = sum(member.bytes for member in group) + file.bytes
-        if size > TARGET_BYTES or count_rows(group) + file.rows > parquet_sorting.ROWS_AT_ONCE:
-            if len(group) > 1:
-                yield group
-            group = []
-        group.append(file)
-    if len(group) > 1:
-        yield group
+        size_bytes = sum(earlier_file.bytes for earlier_file in files_to_join) + file.bytes
+        if size_bytes > TARGET_BYTES or count_rows(files_to_join) + file.rows > parquet_sorting.ROWS_AT_ONCE:
+            if len(files_to_join) > 1:
+                yield files_to_join
+            files_to_join = []
+        files_to_join.append(file)
+    if len(files_to_join) > 1:
+        yield files_to_join
 
 
 def _joined_batch(file: DataFile) -> str | None:

@@ -75,12 +75,12 @@ def from_rows(rows: Any) -> list[DataFile]:
     return [DataFile(**row) for row in rows.select(DataFileRows.names()).to_pylist()]
 
 
-def new_batch_name(origin: str, at: datetime) -> str:
+def new_batch_name(origin: str, created_at: datetime) -> str:
     """Return a unique name of a batch, such as `sample-20261126T200500Z-5f0c9e4a1b2d`.
 
-    `at` is in UTC. Names of one origin sort by their second; within a second their order is arbitrary.
+    `created_at` is in UTC. Names of one origin sort by their second; within a second their order is arbitrary.
     """
-    return f"{origin.rstrip('-')}-{at:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:12]}"
+    return f"{origin.rstrip('-')}-{created_at:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:12]}"
 
 
 def new_path(directory: RootDirectory, table: str, date: str, batch: str) -> str:

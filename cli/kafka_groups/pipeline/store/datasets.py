@@ -19,8 +19,8 @@ def open_dataset(directory: RootDirectory, files: Sequence[DataFile]) -> ds.Data
     """
     with as_storage_error("read the tables", directory.location):
         paths = [file.path for file in files]
-        parquet = ds.ParquetFileFormat()
+        parquet_format = ds.ParquetFileFormat()
         # pyarrow 18 itself cannot unify the schemas of files with different columns.
-        schemas = [parquet.inspect(path, directory.fs) for path in paths]
-        factory = ds.FileSystemDatasetFactory(directory.fs, paths, parquet)
-        return factory.finish(pa.unify_schemas(schemas, promote_options="permissive"))
+        schemas = [parquet_format.inspect(path, directory.fs) for path in paths]
+        dataset_factory = ds.FileSystemDatasetFactory(directory.fs, paths, parquet_format)
+        return dataset_factory.finish(pa.unify_schemas(schemas, promote_options="permissive"))

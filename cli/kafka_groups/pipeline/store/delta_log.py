@@ -53,7 +53,7 @@ class DeltaLog:
         self._directory = directory
         self._table = table
         self._root = directory.join(table.name)
-        self._log = f"{self._root}/_delta_log"
+        self._log_directory = f"{self._root}/_delta_log"
         self._address = directory.address(self._root)
 
     @cached_property
@@ -62,7 +62,7 @@ class DeltaLog:
         from deltalake import DeltaTable
         from deltalake.exceptions import TableNotFoundError
 
-        if self._directory.info(self._log).type != FileType.Directory:
+        if self._directory.info(self._log_directory).type != FileType.Directory:
             return None
         with self.as_storage_error():
             try:
@@ -106,11 +106,11 @@ class DeltaLog:
         """
         if self.delta_table is None:  # A log that lacks a version raises StorageError here.
             return {}
-        names = self._directory.names(self._log)
-        checkpoint = max((name[:_DIGITS] for name in names if name.endswith(".parquet")), default="")
+        log_names = self._directory.names(self._log_directory)
+        checkpoint = max((name[:_DIGITS] for name in log_names if name.endswith(".parquet")), default="")
         versions: dict[str, int] = {}
         with self.as_storage_error():
-            for name in names:  # In ascending order, so later versions replace earlier ones.
+            for name in log_names:  # In ascending order, so later versions replace earlier ones.
                 version = name[:_DIGITS]
                 if version == checkpoint and name.endswith(".parquet"):  # A checkpoint may have several files.
                     versions.update(self._read_checkpoint(name))
@@ -120,12 +120,12 @@ class DeltaLog:
 
     def _read_checkpoint(self, name: str) -> dict[str, int]:
         """Return the version of each application in a Parquet file of the log."""
-        rows = pq.ParquetFile(f"{self._log}/{name}", filesystem=self._directory.fs).read(["txn"])
+        rows = pq.ParquetFile(f"{self._log_directory}/{name}", filesystem=self._directory.fs).read(["txn"])
         return {row["appId"]: row["version"] for row in rows["txn"].drop_null().to_pylist()}
 
     def _read_commit(self, name: str) -> dict[str, int]:
         """Return the version of each application in a commit, a file with one action as a JSON object in each line."""
-        with self._directory.fs.open_input_stream(f"{self._log}/{name}") as file:
+        with self._directory.fs.open_input_stream(f"{self._log_directory}/{name}") as file:
             lines = bytes(file.read()).splitlines()
         # Lines of files are long, and are not parsed.
         actions = [json.loads(line) for line in lines if b'"txn"' in line]
@@ -135,50 +135,50 @@ class DeltaLog:
     def commit(
         self,
         *,
-        add: Sequence[NewFile] = (),
-        remove: Sequence[DataFile] = (),
+        files_to_add: Sequence[NewFile] = (),
+        files_to_remove: Sequence[DataFile] = (),
         transactions: Mapping[str, int] = MappingProxyType({}),
-        expected: Mapping[str, int | None] = MappingProxyType({}),
-        same_rows: bool = False,
+        expected_versions: Mapping[str, int | None] = MappingProxyType({}),
+        keeps_rows: bool = False,
     ) -> None:
         """Write one new version of the table, with some files added and others removed; create the table if need be.
 
         - Files to add lie in the table's directories, and are flushed to the disk first.
         - `transactions` are recorded as the versions of their applications.
-        - `expected` are the versions that applications must have now; None if an application must have no version. So
-          one of two simultaneous commits of an application is refused.
-        - `same_rows` declares that the added and the removed files have the same rows.
+        - `expected_versions` are the versions that applications must have now; None if an application must have no
+          version. So one of two simultaneous commits of an application is refused.
+        - `keeps_rows` declares that the added and the removed files have the same rows.
 
         Raises StorageError, and changes nothing, if an expected version differs, or if the table no longer has all of
         the files to remove.
         """
         from deltalake.exceptions import CommitFailedError
 
-        self._directory.flush([file.path for file in add])
-        actions = self._actions(add, remove, is_change=not same_rows)
+        self._directory.flush([file.path for file in files_to_add])
+        actions = self._make_actions(files_to_add, files_to_remove, is_change=not keeps_rows)
         # delta-rs lets two commits remove the same file if the first one declares that no row changes. It does not know
-        # `expected`, either. So these commits may only follow the version that was checked.
-        has_to_follow = bool(remove or expected)
-        properties = _commit_properties(transactions, max_retries=0 if has_to_follow else None)
+        # `expected_versions`, either. So these commits may only follow the version that was checked.
+        must_follow_version = bool(files_to_remove or expected_versions)
+        properties = _make_commit_properties(transactions, max_retries=0 if must_follow_version else None)
         for attempt in range(1, _ATTEMPTS + 1):
             with self.as_storage_error("change"):
                 try:
                     table = self._prepare_table()
                     version = table.version()
-                    self._check_unchanged(remove, expected)
+                    self._check_unchanged(files_to_remove, expected_versions)
                     table.create_write_transaction(
                         actions, "append", table.schema(), _PARTITIONED_BY, commit_properties=properties
                     )
                 except CommitFailedError:  # Another program was faster.
-                    if attempt == _ATTEMPTS or (transactions and not expected):
+                    if attempt == _ATTEMPTS or (transactions and not expected_versions):
                         raise
                     del self.delta_table
                 else:
                     self._flush_versions_after(version)
                     return
 
-    def _actions(
-        self, add: Sequence[NewFile], remove: Sequence[DataFile], *, is_change: bool
+    def _make_actions(
+        self, files_to_add: Sequence[NewFile], files_to_remove: Sequence[DataFile], *, is_change: bool
     ) -> list[AddAction | RemoveAction]:
         """Return the actions of the log that remove and add these files, with paths relative to the table's directory.
 
@@ -188,10 +188,10 @@ class DeltaLog:
 
         now_ms = time.time_ns() // 1_000_000
         actions: list[AddAction | RemoveAction] = []
-        for file in remove:
+        for file in files_to_remove:
             path = file.path.removeprefix(f"{self._root}/")
             actions.append(RemoveAction(path, is_change, now_ms, file.bytes, {"date": file.date}))
-        for file in add:
+        for file in files_to_add:
             path = file.path.removeprefix(f"{self._root}/")
             statistics = json.dumps({"numRecords": file.rows})
             actions.append(AddAction(path, file.bytes, {"date": file.date}, now_ms, is_change, statistics))
@@ -216,10 +216,10 @@ class DeltaLog:
                 self.delta_table.vacuum(dry_run=False, **options)
 
     @contextmanager
-    def as_storage_error(self, what: str = "read") -> Iterator[None]:
+    def as_storage_error(self, verb: str = "read") -> Iterator[None]:
         """Turn errors of Delta, Arrow, JSON and the file system in the block into StorageError.
 
-        The error is "cannot <what> the table <address>: <next step>"; `what` is a verb. StorageErrors of the block pass
+        The error is "cannot <verb> the table <address>: <next step>". StorageErrors of the block pass
         unchanged.
         """
         from deltalake.exceptions import DeltaError
@@ -227,7 +227,7 @@ class DeltaLog:
         try:
             yield
         except (DeltaError, OSError, ValueError) as error:
-            message = f"cannot {what} the table {self._address}: {next_step(error)}"
+            message = f"cannot {verb} the table {self._address}: {next_step(error)}"
             raise StorageError(message) from error
 
     def _prepare_table(self) -> DeltaTable:
@@ -239,7 +239,7 @@ class DeltaLog:
 
         schema = Schema.from_arrow(self._table.arrow().append(pa.field("date", pa.date32())))
         if self.delta_table is None:
-            self._directory.make_parent(self._log)
+            self._directory.make_parent(self._log_directory)
             DeltaTable.create(
                 self._address,
                 schema,
@@ -262,19 +262,23 @@ class DeltaLog:
     def _flush_versions_after(self, version: int) -> None:
         """Wait until the log's versions after this one are on the disk: delta-rs leaves that to the kernel."""
         if self._directory.is_local:
-            names = [name for name in self._directory.names(self._log) if name[_DIGITS:] == ".json"]
-            new_names = [name for name in names if name[:_DIGITS] > f"{version:0{_DIGITS}}"]
-            self._directory.flush([f"{self._log}/{name}" for name in new_names])
+            log_names = [name for name in self._directory.names(self._log_directory) if name[_DIGITS:] == ".json"]
+            names_after = [name for name in log_names if name[:_DIGITS] > f"{version:0{_DIGITS}}"]
+            self._directory.flush([f"{self._log_directory}/{name}" for name in names_after])
 
-    def _check_unchanged(self, remove: Sequence[DataFile], expected: Mapping[str, int | None]) -> None:
+    def _check_unchanged(
+        self, files_to_remove: Sequence[DataFile], expected_versions: Mapping[str, int | None]
+    ) -> None:
         """Raise StorageError if an application does not have the expected version, or the table lacks a file to remove.
 
         None is expected where an application must have no version yet.
         """
-        versions = self.transactions() if expected else {}
-        is_expected = all(versions.get(application) == version for application, version in expected.items())
-        current_paths = {file.path for file in self.files()} if remove else set()
-        if not is_expected or not current_paths.issuperset(file.path for file in remove):
+        versions = self.transactions() if expected_versions else {}
+        has_expected_versions = all(
+            versions.get(application) == version for application, version in expected_versions.items()
+        )
+        current_paths = {file.path for file in self.files()} if files_to_remove else set()
+        if not has_expected_versions or not current_paths.issuperset(file.path for file in files_to_remove):
             message = (
                 f"the table {self._address} was changed by another program meanwhile; it was left as it is; run the "
                 "command again"
@@ -282,7 +286,7 @@ class DeltaLog:
             raise StorageError(message)
 
 
-def _commit_properties(transactions: Mapping[str, int], max_retries: int | None) -> CommitProperties:
+def _make_commit_properties(transactions: Mapping[str, int], max_retries: int | None) -> CommitProperties:
     """Return the properties of a commit for delta-rs; `max_retries` is the number of retries on later versions."""
     from deltalake.transaction import CommitProperties, Transaction
 

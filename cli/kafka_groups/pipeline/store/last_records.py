@@ -98,11 +98,11 @@ def find_last_records(
             if key not in last_records or last_records[key].is_before(record):
                 last_records[key] = record
         last_records = _without_old_tombstones(last_records, day)
-    rows: dict[str, list[int]] = {day: [] for day in files_by_date}
+    indexes_by_date: dict[str, list[int]] = {day: [] for day in files_by_date}
     for record in last_records.values():
         if not record.is_tombstone:
-            rows[record.date].append(record.row)
-    return rows
+            indexes_by_date[record.date].append(record.row)
+    return indexes_by_date
 
 
 def _without_old_tombstones(records: Mapping[Key, _Record], day: str) -> dict[Key, _Record]:
@@ -117,9 +117,9 @@ def _without_old_tombstones(records: Mapping[Key, _Record], day: str) -> dict[Ke
 
 def _read_records(directory: RootDirectory, day: str, files: Sequence[DataFile]) -> Iterator[tuple[Key, _Record]]:
     """Yield the records of `__consumer_offsets` in all files of a date, in their order, each with its key."""
-    for row, event in enumerate(_read_events(directory, files)):
+    for row_index, event in enumerate(_read_events(directory, files)):
         if event.origin == "topic":
-            record = _Record(bool(event.is_tombstone), event.source_offset, event.at_us, day, row)
+            record = _Record(bool(event.is_tombstone), event.source_offset, event.at_us, day, row_index)
             yield event.key, record
 
 
@@ -129,5 +129,5 @@ def _read_events(directory: RootDirectory, files: Sequence[DataFile]) -> Iterato
     with as_storage_error("read the tables", directory.location):
         for batch in dataset.to_batches(columns=_EXPRESSIONS):
             columns = [batch[name].to_pylist() for name in _Event._fields]
-            for values in zip(*columns, strict=True):
-                yield _Event._make(values)
+            for event_values in zip(*columns, strict=True):
+                yield _Event._make(event_values)

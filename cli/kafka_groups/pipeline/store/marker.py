@@ -65,39 +65,39 @@ def has_marker(directory: RootDirectory) -> bool:
 
     Raises StorageError if the marker has another schema version, cannot be parsed, or is another program's.
     """
-    text = directory.read_small(directory.join(MARKER))
-    if text is None:
+    marker_bytes = directory.read_small(directory.join(MARKER))
+    if marker_bytes is None:
         return False
-    problem = _describe_problem(directory, _parse_marker(text))
+    problem = _describe_problem(directory, _parse_marker(marker_bytes))
     if problem is not None:
         raise StorageError(problem)
     return True
 
 
-def _parse_marker(text: bytes) -> dict[str, Any]:
+def _parse_marker(marker_bytes: bytes) -> dict[str, Any]:
     """Return the content of a marker; empty if it is not a JSON object."""
     try:
-        return dict(json.loads(text))
+        return dict(json.loads(marker_bytes))
     except (ValueError, TypeError):
         return {}
 
 
 def _describe_problem(directory: RootDirectory, content: dict[str, Any]) -> str | None:
     """Return why the tables of a marker with this content cannot be used, and the next step; None if they can be."""
-    version = content.get("schema_version")
-    if type(version) is not int or version < 1:
+    schema_version = content.get("schema_version")
+    if type(schema_version) is not int or schema_version < 1:
         return f"{directory.join(MARKER)} cannot be parsed; restore it, or name another directory"
     if content.get("what") != _WHAT:
         return f"{directory.location} is not a directory of this pipeline; name another directory"
-    if version > SCHEMA_VERSION:
+    if schema_version > SCHEMA_VERSION:
         return (
             f"the tables in {directory.location} were created by {content.get('made_by', 'a newer version')} (schema "
-            f"{version}), and this is kafka-groups {__version__} (schema {SCHEMA_VERSION}); use that version, or a "
-            "newer one"
+            f"{schema_version}), and this is kafka-groups {__version__} (schema {SCHEMA_VERSION}); use that version, "
+            "or a newer one"
         )
-    if version < SCHEMA_VERSION:
+    if schema_version < SCHEMA_VERSION:
         return (
-            f"the tables in {directory.location} have an older layout (schema {version}), which this version does not "
-            "read; name a new directory, and run ingest, backfill and build again"
+            f"the tables in {directory.location} have an older layout (schema {schema_version}), which this version "
+            "does not read; name a new directory, and run ingest, backfill and build again"
         )
     return None

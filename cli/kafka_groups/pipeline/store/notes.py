@@ -17,11 +17,11 @@ RETENTION: Final = "retention"
 def read_note(directory: RootDirectory, name: str) -> dict[str, Any]:
     """Return the content of a note; empty if it was never written. Raises StorageError if it cannot be parsed."""
     path = _path_of(directory, name)
-    text = directory.read_small(path)
-    if text is None:
+    note_bytes = directory.read_small(path)
+    if note_bytes is None:
         return {}
     try:
-        return dict(json.loads(text))
+        return dict(json.loads(note_bytes))
     except (ValueError, TypeError) as error:
         message = f"{path} cannot be parsed; delete it, and run the command again"
         raise StorageError(message) from error

@@ -49,21 +49,23 @@ def sort_files(
     table = STORED_TABLES[files[0].table]
     row_count = sum(file.rows for file in files)
     dataset = open_dataset(directory, files)
-    ranges = _key_ranges(dataset, table) if row_count > ROWS_AT_ONCE else [None]
-    parts = (dataset.to_table(filter=key_range) for key_range in ranges)
-    return _write_parts(directory, files[0], batch, parts, row_count, on_rows_written)
+    key_ranges = _divide_keys(dataset, table) if row_count > ROWS_AT_ONCE else [None]
+    row_tables = (dataset.to_table(filter=key_range) for key_range in key_ranges)
+    return _write_parts(directory, files[0], batch, row_tables, row_count, on_rows_written)
 
 
-def copy_rows(directory: RootDirectory, files: Sequence[DataFile], batch: str, rows: Sequence[int]) -> list[NewFile]:
+def copy_rows(
+    directory: RootDirectory, files: Sequence[DataFile], batch: str, row_indexes: Sequence[int]
+) -> list[NewFile]:
     """Write some rows of the files, sorted by identity, into one new file of a batch, and return it as a list.
 
-    `rows` are distinct indexes (at least one) in any order. They count the rows of all files, in the order of the
-    files, from 0. Columns, `files` and errors are as in `sort_files`.
+    `row_indexes` are distinct indexes (at least one) in any order. They count the rows of all files, in the order of
+    the files, from 0. Columns, `files` and errors are as in `sort_files`.
     """
     dataset = open_dataset(directory, files)
     # This is a generator, because `_write_parts` turns errors of reading into StorageErrors.
-    parts = (dataset.take(pa.array(indexes)) for indexes in [sorted(rows)])
-    return _write_parts(directory, files[0], batch, parts, len(rows), lambda _rows: None)
+    row_tables = (dataset.take(pa.array(sorted_indexes)) for sorted_indexes in [sorted(row_indexes)])
+    return _write_parts(directory, files[0], batch, row_tables, len(row_indexes), lambda _rows: None)
 
 
 def sort_by_identity(table: Table, rows: pa.Table) -> pa.Table:
@@ -74,28 +76,30 @@ def sort_by_identity(table: Table, rows: pa.Table) -> pa.Table:
 
 def _write_parts(
     directory: RootDirectory,
-    like: DataFile,
+    first_file: DataFile,
     batch: str,
-    parts: Iterable[pa.Table],
+    row_tables: Iterable[pa.Table],
     row_count: int,
     on_rows_written: Callable[[int], None],
 ) -> list[NewFile]:
-    """Write each part, sorted, into a new file of the table and date of `like`, and return the files.
+    """Write each part, sorted, into a new file of the table and date of `first_file`, and return the files.
 
     Parts are read while this function iterates over them. Raises StorageError, without a new file, if all parts
     together do not have `row_count` rows.
     """
-    table = STORED_TABLES[like.table]
+    table = STORED_TABLES[first_file.table]
     files: list[NewFile] = []
-    with ExitStack() as deletions:  # They run if an exception is raised below.
+    with ExitStack() as deletions_on_error:  # They run if an exception is raised below.
         with as_storage_error("join files", directory.location):
-            for part in parts:
-                rows = sort_by_identity(table, part)
-                path = new_path(directory, table.name, like.date, batch)
-                deletions.callback(directory.forget, path)
-                _write_sorted(directory, path, rows)
-                files.append(NewFile(table.name, like.date, path, rows.num_rows, directory.info(path).size))
-                on_rows_written(rows.num_rows)
+            for unsorted_rows in row_tables:
+                sorted_rows = sort_by_identity(table, unsorted_rows)
+                path = new_path(directory, table.name, first_file.date, batch)
+                deletions_on_error.callback(directory.forget, path)
+                _write_sorted(directory, path, sorted_rows)
+                files.append(
+                    NewFile(table.name, first_file.date, path, sorted_rows.num_rows, directory.info(path).size)
+                )
+                on_rows_written(sorted_rows.num_rows)
         written_count = sum(file.rows for file in files)
         if written_count != row_count:
             message = (
@@ -103,22 +107,24 @@ def _write_parts(
                 "please report a bug"
             )
             raise StorageError(message)
-        deletions.pop_all()
+        deletions_on_error.pop_all()
     return files
 
 
-def _write_sorted(directory: RootDirectory, path: str, rows: pa.Table) -> None:
+def _write_sorted(directory: RootDirectory, path: str, sorted_rows: pa.Table) -> None:
     """Write sorted rows to a new file, in encodings that take little space.
 
     Numbers are stored as differences, which are small in successive rows of a partition. Strings, and times that many
     rows share, are stored as a dictionary of the distinct values.
     """
-    dictionary_names = {field.name for field in rows.schema if _has_few_values(rows, field)}
+    dictionary_names = {field.name for field in sorted_rows.schema if _has_few_values(sorted_rows, field)}
     number_names = {
-        field.name for field in rows.schema if pa.types.is_integer(field.type) or pa.types.is_timestamp(field.type)
+        field.name
+        for field in sorted_rows.schema
+        if pa.types.is_integer(field.type) or pa.types.is_timestamp(field.type)
     }
     pq.write_table(
-        rows,
+        sorted_rows,
         path,
         filesystem=directory.fs,
         compression="zstd",
@@ -135,7 +141,7 @@ def _has_few_values(rows: pa.Table, field: pa.Field) -> bool:
     return bool(pc.count_distinct(rows[field.name]).as_py() * _ROWS_PER_TIME < rows.num_rows)
 
 
-def _key_ranges(dataset: ds.Dataset, table: Table) -> Iterator[ds.Expression]:
+def _divide_keys(dataset: ds.Dataset, table: Table) -> Iterator[ds.Expression]:
     """Yield filters that divide rows of samples into ascending ranges of keys. Every row passes exactly one filter.
 
     A key is the identity without the time: a group on a partition, for example. No column of a key may be null. A range
@@ -143,14 +149,14 @@ def _key_ranges(dataset: ds.Dataset, table: Table) -> Iterator[ds.Expression]:
     of the entire dataset are read once. Row groups of sorted files are read only for ranges that overlap their keys.
     """
     key_names = [name for name in table.identity if name not in {table.time_column, *_NULL_IN_SAMPLES}]
-    keys = _count_keys(dataset, key_names)
-    range_numbers = (np.cumsum(keys["count"].to_numpy()) - 1) // ROWS_AT_ONCE
+    key_counts = _count_keys(dataset, key_names)
+    range_numbers = (np.cumsum(key_counts["count"].to_numpy()) - 1) // ROWS_AT_ONCE
     first_indexes = np.unique(range_numbers, return_index=True)[1]
-    first_keys = keys.select(key_names).take(first_indexes).to_pylist()
-    for number, first_key in enumerate(first_keys):
+    first_keys = key_counts.select(key_names).take(first_indexes).to_pylist()
+    for range_number, first_key in enumerate(first_keys):
         is_in_range = ~_is_before(key_names, first_key)
-        if number + 1 < len(first_keys):
-            is_in_range &= _is_before(key_names, first_keys[number + 1])
+        if range_number + 1 < len(first_keys):
+            is_in_range &= _is_before(key_names, first_keys[range_number + 1])
         yield is_in_range
 
 
@@ -158,11 +164,11 @@ def _count_keys(dataset: ds.Dataset, key_names: Sequence[str]) -> pa.Table:
     """Return the distinct keys of the dataset in ascending order, with the number of their rows in `count`."""
     counts_of_batches = []
     for batch in dataset.to_batches(columns=key_names):
-        rows = pa.Table.from_batches([batch])
-        counts_of_batches.append(rows.group_by(key_names).aggregate([([], "count_all")]))
-    counts = pa.concat_tables(counts_of_batches).group_by(key_names).aggregate([("count_all", "sum")])
-    counts = counts.rename_columns([*key_names, "count"])
-    return counts.sort_by([(name, "ascending") for name in key_names])
+        batch_rows = pa.Table.from_batches([batch])
+        counts_of_batches.append(batch_rows.group_by(key_names).aggregate([([], "count_all")]))
+    key_counts = pa.concat_tables(counts_of_batches).group_by(key_names).aggregate([("count_all", "sum")])
+    key_counts = key_counts.rename_columns([*key_names, "count"])
+    return key_counts.sort_by([(name, "ascending") for name in key_names])
 
 
 def _is_before(key_names: Sequence[str], key: dict[str, Any]) -> ds.Expression:

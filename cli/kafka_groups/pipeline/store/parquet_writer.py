@@ -49,9 +49,9 @@ class FileWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
         """Delete all files, closed or not, if the block raised an exception."""
-        if kind is None:
+        if error_type is None:
             return
         for file in self._open_files.values():
             with suppress(OSError):
@@ -63,7 +63,7 @@ class FileWriter:
         """Add rows in any order, with exactly the columns of the table (`Table.arrow`)."""
         with as_storage_error("write files", self._directory.location):
             for date, rows_of_date in _split_by_date(table, rows):
-                self._file(table, date).write(rows_of_date)
+                self._open_file_of(table, date).write(rows_of_date)
 
     def close(self) -> list[NewFile]:
         """Close all files and return them, in the order in which they were closed."""
@@ -72,7 +72,7 @@ class FileWriter:
                 self._close_oldest()
         return self._closed_files
 
-    def _file(self, table: Table, date: str) -> _OpenFile:
+    def _open_file_of(self, table: Table, date: str) -> _OpenFile:
         """Return the open file of a table and a date (YYYY-MM-DD), which is opened if need be.
 
         If the maximum number of files is open, the oldest one is closed first.
@@ -91,9 +91,9 @@ class FileWriter:
         key = next(iter(self._open_files))
         file = self._open_files.pop(key)
         file.flush()
-        size = file.close()
+        size_bytes = file.close()
         table_name, date = key
-        self._closed_files.append(NewFile(table_name, date, file.path, file.rows, size))
+        self._closed_files.append(NewFile(table_name, date, file.path, file.rows, size_bytes))
 
 
 class _OpenFile:
@@ -108,40 +108,42 @@ class _OpenFile:
         self.rows = 0
         schema = table.arrow()
         # Strings repeat, except the long ones of `details`.
-        strings = [field.name for field in schema if pa.types.is_string(field.type) and field.name != "details"]
+        dictionary_names = [
+            field.name for field in schema if pa.types.is_string(field.type) and field.name != "details"
+        ]
         self._stream = directory.fs.open_output_stream(path)
         self._writer = pq.ParquetWriter(
-            self._stream, schema, compression="zstd", compression_level=1, use_dictionary=strings
+            self._stream, schema, compression="zstd", compression_level=1, use_dictionary=dictionary_names
         )
-        self._waiting: list[pa.RecordBatch] = []
-        self._waiting_rows = 0
+        self._waiting_batches: list[pa.RecordBatch] = []
+        self._waiting_row_count = 0
 
     def write(self, rows: pa.RecordBatch) -> None:
         """Add rows, and write the waiting ones if they fill a row group."""
-        self._waiting.append(rows)
-        self._waiting_rows += rows.num_rows
-        if self._waiting_rows >= _ROWS_PER_GROUP:
+        self._waiting_batches.append(rows)
+        self._waiting_row_count += rows.num_rows
+        if self._waiting_row_count >= _ROWS_PER_GROUP:
             self.flush()
 
     def flush(self) -> None:
         """Write the waiting rows."""
-        if self._waiting:
-            self._writer.write_table(pa.Table.from_batches(self._waiting), row_group_size=_ROWS_PER_GROUP)
-        self.rows += self._waiting_rows
-        self._waiting = []
-        self._waiting_rows = 0
+        if self._waiting_batches:
+            self._writer.write_table(pa.Table.from_batches(self._waiting_batches), row_group_size=_ROWS_PER_GROUP)
+        self.rows += self._waiting_row_count
+        self._waiting_batches = []
+        self._waiting_row_count = 0
 
     def close(self) -> int:
         """Close the file, and return its size in bytes; rows that still wait are lost (`flush`)."""
         self._writer.close()
-        size = int(self._stream.tell())
+        size_bytes = int(self._stream.tell())
         self._stream.close()
-        return size
+        return size_bytes
 
 
 def _split_by_date(table: Table, rows: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield each date of the rows (YYYY-MM-DD), ascending, with its rows in the same order."""
-    days = _days_of(table, rows)
+    days = _find_days(table, rows)
     # Most batches have one date, and np.unique sorts all days.
     has_one_day = len(days) > 0 and days.min() == days.max()
     distinct_days = days[:1] if has_one_day else np.unique(days)
@@ -150,7 +152,7 @@ def _split_by_date(table: Table, rows: pa.RecordBatch) -> Iterator[tuple[str, pa
         yield str(np.datetime64(int(day), "D")), rows_of_day
 
 
-def _days_of(table: Table, rows: pa.RecordBatch) -> Ints:
+def _find_days(table: Table, rows: pa.RecordBatch) -> Ints:
     """Return the date of each row in days since 1970-01-01, from the time by which the table is dated.
 
     If this time is null or outside of 1970 to 2099, the time in the column `record_time` counts. If the table has no

@@ -25,7 +25,7 @@ from kafka_groups.progress import Progress, ignore_progress
 def write_plain_files(
     storage: Storage,
     output: Path,
-    kind: Literal["parquet", "csv"],
+    file_format: Literal["parquet", "csv"],
     tables: Collection[Table],
     progress: Progress = ignore_progress,
 ) -> Mapping[str, int]:
@@ -41,11 +41,11 @@ def write_plain_files(
     """
     _make_empty_directory(output)
     row_counts = {}
-    for finished, table in enumerate(tables):
-        progress("exporting", finished, len(tables))
+    for finished_count, table in enumerate(tables):
+        progress("exporting", finished_count, len(tables))
         files = storage.files(table)
         with as_storage_error("export", storage.location):
-            if kind == "parquet":
+            if file_format == "parquet":
                 _write_parquet_files(storage, output, table, files)
             elif files:
                 _write_csv_file(storage, output, table, files)
@@ -79,9 +79,9 @@ def _write_parquet_files(storage: Storage, output: Path, table: Table, files: Se
 
 def _write_csv_file(storage: Storage, output: Path, table: Table, files: Sequence[DataFile]) -> None:
     """Write one CSV file with the rows of all files (at least one) in their order."""
-    empty = pa.RecordBatch.from_pylist([], table.arrow())
-    schema = _to_csv_columns(empty, "").schema
-    with open_new_file(output / f"{table.name}.csv") as opened, csv.CSVWriter(opened, schema) as writer:
+    empty_batch = pa.RecordBatch.from_pylist([], table.arrow())
+    schema = _to_csv_columns(empty_batch, "").schema
+    with open_new_file(output / f"{table.name}.csv") as csv_file, csv.CSVWriter(csv_file, schema) as writer:
         for file in files:
             for batch in _read_batches(storage, table, [file]):
                 writer.write_batch(_to_csv_columns(batch, file.date))
@@ -105,5 +105,5 @@ def _to_csv_column(column: pa.Array) -> pa.Array:
     is_binary = pa.types.is_binary(column.type)
     if not is_binary and not pa.types.is_nested(column.type):
         return column
-    to_text = bytes.hex if is_binary else json.dumps
-    return pa.array([None if value is None else to_text(value) for value in column.to_pylist()], pa.string())
+    render_value = bytes.hex if is_binary else json.dumps
+    return pa.array([None if value is None else render_value(value) for value in column.to_pylist()], pa.string())

@@ -31,23 +31,23 @@ class Queries:
         from deltalake import QueryBuilder
 
         self._storage = storage
-        self._builder = QueryBuilder()
-        self._source = cache(self._register)
+        self._query_builder = QueryBuilder()
+        self._from_clause_of = cache(self._register)
 
-    def select(self, table: Table, template: str, /, **values: SqlValue) -> list[Row]:
+    def select(self, table: Table, template: str, /, **template_values: SqlValue) -> list[Row]:
         """Return the rows of a SELECT statement in DataFusion's SQL, rendered by `render_sql` from a template.
 
-        The field `{rows}` is the table without the rows of unfinished samples; every other field is one of `values`.
-        Times in the table are `timestamp[us, UTC]`, and `date` is its partition column. Select times as BIGINT
-        (microseconds since 1970), because a result with a time imports pandas, which takes 0.2 s. If the table has no
-        version, no row is returned, not even a count. Raises StorageError if the table cannot be read.
+        The field `{rows}` is the table without the rows of unfinished samples; every other field is one of
+        `template_values`. Times in the table are `timestamp[us, UTC]`, and `date` is its partition column. Select times
+        as BIGINT (microseconds since 1970), because a result with a time imports pandas, which takes 0.2 s. If the
+        table has no version, no row is returned, not even a count. Raises StorageError if the table cannot be read.
         """
-        source = self._source(table)
-        if source is None:
+        from_clause = self._from_clause_of(table)
+        if from_clause is None:
             return []
-        sql = render_sql(template, rows=source, **values)
+        sql = render_sql(template, rows=from_clause, **template_values)
         with self._storage.log(table).as_storage_error():
-            reader = pa.RecordBatchReader.from_stream(self._builder.execute(sql))
+            reader = pa.RecordBatchReader.from_stream(self._query_builder.execute(sql))
             return list(reader.read_all().to_pylist())
 
     def _register(self, table: Table) -> Sql | None:
@@ -60,24 +60,24 @@ class Queries:
             return None
         # Only tables of facts have rows of samples.
         unfinished_files = [] if table.is_derived else self._storage.files(table, unfinished=True)
-        name = Identifier(table.name)
+        table_name = Identifier(table.name)
         with log.as_storage_error():
-            self._builder.register(table.name, log.delta_table)
+            self._query_builder.register(table.name, log.delta_table)
             if not unfinished_files:
-                return render_sql("{table}", table=name)
+                return render_sql("{table}", table=table_name)
             conditions = [_is_in_file(self._storage.directory, table, file) for file in unfinished_files]
-        return render_sql(_WITHOUT, table=name, unfinished=any_of(conditions))
+        return render_sql(_WITHOUT, table=table_name, unfinished=any_of(conditions))
 
 
 def _is_in_file(directory: RootDirectory, table: Table, file: DataFile) -> Sql:
     """Return the condition that the rows of a sample's file meet: a sample has one cluster and one time."""
     rows = pq.ParquetFile(file.path, filesystem=directory.fs).read(["cluster_id", table.time_column])
     times_us = rows[table.time_column].cast(pa.timestamp("us", "UTC")).cast(pa.int64())
-    extremes = pc.min_max(times_us)
+    min_and_max = pc.min_max(times_us)
     return render_sql(
         _OF_SAMPLE,
         clusters=rows["cluster_id"].unique().to_pylist(),
         time=Identifier(table.time_column),
-        first_us=extremes["min"].as_py(),
-        last_us=extremes["max"].as_py(),
+        first_us=min_and_max["min"].as_py(),
+        last_us=min_and_max["max"].as_py(),
     )

@@ -52,14 +52,14 @@ def remove_old_dates(
     `progress` is called with the number of finished pairs of a table and a date. Raises StorageError; dates that were
     removed before the error stay removed.
     """
-    old_dates = {table: _find_old_dates(storage, table, now - age) for table, age in retention.items()}
+    old_files = {table: _find_old_dates(storage, table, now - age) for table, age in retention.items()}
     if retention:
         _note_first_dates(storage, retention, now)
-    counter = StepCounter(progress, "removing old dates", sum(map(len, old_dates.values())))
-    for table, files_by_date in old_dates.items():
-        kept_rows = find_last_records(storage.directory, files_by_date) if table == GROUP_EVENTS else {}
+    counter = StepCounter(progress, "removing old dates", sum(map(len, old_files.values())))
+    for table, files_by_date in old_files.items():
+        kept_indexes = find_last_records(storage.directory, files_by_date) if table == GROUP_EVENTS else {}
         for day, files in files_by_date.items():
-            if _remove_date(storage, table, files, kept_rows.get(day, [])):
+            if _remove_date(storage, table, files, kept_indexes.get(day, [])):
                 yield table.name, day
             counter.add(1)
 
@@ -73,20 +73,20 @@ def remove_failed_samples(storage: Storage, now: datetime) -> None:
     finished_samples: set[str] = set()
     for file in storage.files(SAMPLE_RUNS):
         finished_samples |= storage.samples_in(file)
-    newest_finished = max(finished_samples, default="")
+    newest_finished_sample = max(finished_samples, default="")
     # Names of samples sort by their time.
-    first_kept = min(new_batch_name(SAMPLE, now - _LONGEST_SAMPLE), newest_finished)
+    first_kept_sample = min(new_batch_name(SAMPLE, now - _LONGEST_SAMPLE), newest_finished_sample)
     for table in STORED_TABLES.values():
-        old = [file for file in storage.files(table, unfinished=True) if file.batch < first_kept]
-        if old:
-            storage.swap(table, old, [], same_rows=False)
+        failed_files = [file for file in storage.files(table, unfinished=True) if file.batch < first_kept_sample]
+        if failed_files:
+            storage.swap(table, failed_files, [], keeps_rows=False)
 
 
-def _find_old_dates(storage: Storage, table: Table, first: datetime) -> FilesByDate:
-    """Return the files of the table's dates before the date of `first` (in UTC), without the table's newest date."""
-    dates = [(day, list(files)) for day, files in groupby(storage.files(table), attrgetter("date"))]
-    first_date = first.date().isoformat()
-    return {day: files for day, files in dates[:-1] if day < first_date}
+def _find_old_dates(storage: Storage, table: Table, first_kept_time: datetime) -> FilesByDate:
+    """Return the files of the table's dates before `first_kept_time` (in UTC), without the table's newest date."""
+    files_of_dates = [(day, list(files)) for day, files in groupby(storage.files(table), attrgetter("date"))]
+    first_kept_date = first_kept_time.date().isoformat()
+    return {day: files for day, files in files_of_dates[:-1] if day < first_kept_date}
 
 
 def _note_first_dates(storage: Storage, retention: Mapping[Table, timedelta], now: datetime) -> None:
@@ -96,25 +96,25 @@ def _note_first_dates(storage: Storage, retention: Mapping[Table, timedelta], no
     """
     note = storage.note(RETENTION)
     first_date = str(note.get("first_date", ""))
-    derived = dict(note.get("derived", {}))
+    first_derived_dates = dict(note.get("derived", {}))
     for table, age in retention.items():
-        first = (now - age).date().isoformat()
+        first_kept_date = (now - age).date().isoformat()
         if table.is_derived:
-            derived[table.name] = max(first, str(derived.get(table.name, "")))
+            first_derived_dates[table.name] = max(first_kept_date, str(first_derived_dates.get(table.name, "")))
         else:
-            first_date = max(first_date, first)
-    storage.save_note(RETENTION, {"first_date": first_date, "derived": derived})
+            first_date = max(first_date, first_kept_date)
+    storage.save_note(RETENTION, {"first_date": first_date, "derived": first_derived_dates})
 
 
-def _remove_date(storage: Storage, table: Table, files: Sequence[DataFile], kept_rows: Sequence[int]) -> bool:
+def _remove_date(storage: Storage, table: Table, files: Sequence[DataFile], kept_indexes: Sequence[int]) -> bool:
     """Remove the rows of a date except those with the given indexes; return whether the date was removed completely.
 
     Nothing changes, and False is returned, if all rows are kept, or if another program removed one of the files. The
     files may be larger than memory, but the kept rows may not.
     """
-    if not kept_rows:
-        return storage.swap(table, files, [], same_rows=False)
-    if len(kept_rows) < count_rows(files):
-        new = copy_rows(storage.directory, files, KEPT, kept_rows)
-        storage.swap(table, files, new, same_rows=False)
+    if not kept_indexes:
+        return storage.swap(table, files, [], keeps_rows=False)
+    if len(kept_indexes) < count_rows(files):
+        kept_files = copy_rows(storage.directory, files, KEPT, kept_indexes)
+        storage.swap(table, files, kept_files, keeps_rows=False)
     return False

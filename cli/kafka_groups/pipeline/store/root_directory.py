@@ -14,12 +14,12 @@ from kafka_groups.files.root_directory import RootDirectory
 __all__ = ["RootDirectory", "as_storage_error", "next_step", "open_file", "open_root"]
 
 
-def as_storage_error(what: str, where: str) -> AbstractContextManager[None]:
-    """Turn errors of file systems and of Arrow in the block into StorageError "cannot <what> in <where>: <next step>".
+def as_storage_error(action: str, place: str) -> AbstractContextManager[None]:
+    """Turn errors of file systems and Arrow in the block into StorageError "cannot <action> in <place>: <next step>".
 
-    `what` is a verb with its object, such as "read the tables"; `where` is a path, or the address of the directory.
+    `action` is a verb with its object, such as "read the tables"; `place` is a path, or the address of the directory.
     """
-    return as_failure(StorageError, what, where)
+    return as_failure(StorageError, action, place)
 
 
 def open_root(location: str) -> RootDirectory:

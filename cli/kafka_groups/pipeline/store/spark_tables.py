@@ -30,8 +30,8 @@ def read_table(spark: SparkSession, directory: RootDirectory, table: Table, file
         reader = reader.option("basePath", f"file://{directory.join(table.name)}")
         return reader.parquet(*(f"file://{file.path}" for file in files))
     addresses = [(directory.address(file.path),) for file in files]
-    rows = spark.createDataFrame(addresses, "path STRING").repartition(len(files))
-    return rows.mapInArrow(partial(read_files, table), table.ddl())
+    path_rows = spark.createDataFrame(addresses, "path STRING").repartition(len(files))
+    return path_rows.mapInArrow(partial(read_files, table), table.ddl())
 
 
 def read_files(table: Table, batches: Iterator[Any]) -> Iterator[Any]:

@@ -87,22 +87,26 @@ class Storage:
         files: Sequence[NewFile],
         transactions: Mapping[str, int] = _EMPTY,
         *,
-        expected: Mapping[str, Versions] = _EMPTY,
+        expected_versions: Mapping[str, Versions] = _EMPTY,
         tables: Sequence[Table] = (),
     ) -> None:
         """Add files to their tables, with one commit for each table that gets a file.
 
         `tables` are committed first, in this order. With `transactions`, every commit records them, and `tables`
-        without a new file are committed as well. `expected` has, by table name, the versions that applications must
-        have in its log: a commit on others raises StorageError, and earlier commits stay.
+        without a new file are committed as well. `expected_versions` has, by table name, the versions that applications
+        must have in its log: a commit on others raises StorageError, and earlier commits stay.
         """
         files_by_table: dict[str, list[NewFile]] = {table.name: [] for table in tables}
         for file in files:
             files_by_table.setdefault(file.table, []).append(file)
-        for name, new in files_by_table.items():
-            if new or transactions:
-                log = self.log(STORED_TABLES[name])
-                log.commit(add=new, transactions=transactions, expected=expected.get(name, {}))
+        for table_name, new_files in files_by_table.items():
+            if new_files or transactions:
+                log = self.log(STORED_TABLES[table_name])
+                log.commit(
+                    files_to_add=new_files,
+                    transactions=transactions,
+                    expected_versions=expected_versions.get(table_name, {}),
+                )
 
     def versions_of(self, table: Table, applications: Sequence[str]) -> dict[str, int]:
         """Return the newest version of each of these applications; applications that the log lacks are absent."""
@@ -115,35 +119,42 @@ class Storage:
         dates: Collection[str],
         files: Sequence[NewFile],
         transactions: Mapping[str, int] = _EMPTY,
-        expected: Versions = _EMPTY,
+        expected_versions: Versions = _EMPTY,
     ) -> None:
         """Replace all rows of these dates in the table by new files, in one commit.
 
         Only those `files` are added that belong to this table and these dates. Dates without a new file have no rows
         afterwards. The commit records the transactions, and raises StorageError if the log has other versions than
-        `expected`, or if another program removed a file meanwhile. Files that another program adds to these dates
-        meanwhile stay, unless a lock or `expected` prevents it. If there is no file to remove or to add, there is no
-        commit: transactions are not recorded, and `expected` is not checked.
+        `expected_versions`, or if another program removed a file meanwhile. Files that another program adds to these
+        dates meanwhile stay, unless a lock or `expected_versions` prevents it. If there is no file to remove or to add,
+        there is no commit: transactions are not recorded, and `expected_versions` is not checked.
         """
         log = self.log(table)
-        old = [file for file in log.files() if file.date in dates]
-        new = [file for file in files if file.table == table.name and file.date in dates]
-        if old or new:
-            log.commit(add=new, remove=old, transactions=transactions, expected=expected)
+        old_files = [file for file in log.files() if file.date in dates]
+        new_files = [file for file in files if file.table == table.name and file.date in dates]
+        if old_files or new_files:
+            log.commit(
+                files_to_add=new_files,
+                files_to_remove=old_files,
+                transactions=transactions,
+                expected_versions=expected_versions,
+            )
 
-    def swap(self, table: Table, old: Sequence[DataFile], new: Sequence[NewFile], *, same_rows: bool) -> bool:
+    def swap(
+        self, table: Table, old_files: Sequence[DataFile], new_files: Sequence[NewFile], *, keeps_rows: bool
+    ) -> bool:
         """Replace old files by new ones in one commit, and return whether this was done.
 
-        If the table no longer has all of the old files, the new files are deleted, and False is returned. `same_rows`
+        If the table no longer has all of the old files, the new files are deleted, and False is returned. `keeps_rows`
         declares that old and new files have the same rows, so that readers of changes see no change. If another program
         removes an old file during the commit, StorageError is raised, and the new files stay until a vacuum deletes
         them.
         """
         log = self.log(table)
-        if not {*old} <= {*log.files()}:
-            self.discard(new)
+        if not {*old_files} <= {*log.files()}:
+            self.discard(new_files)
             return False
-        log.commit(add=new, remove=old, same_rows=same_rows)
+        log.commit(files_to_add=new_files, files_to_remove=old_files, keeps_rows=keeps_rows)
         return True
 
     def discard(self, files: Sequence[NewFile]) -> None:
@@ -165,14 +176,14 @@ class Storage:
         unfinished_samples = self._find_unfinished({file.batch for file in files if file.batch.startswith(SAMPLE)})
         return [file for file in files if (file.batch in unfinished_samples) == unfinished]
 
-    def _find_unfinished(self, samples: set[str]) -> set[str]:
+    def _find_unfinished(self, sample_names: set[str]) -> set[str]:
         """Return which of these samples are not in `sample_runs`: they failed, or are not finished yet."""
-        if not samples:
+        if not sample_names:
             return set()
         # A file with one sample has the sample's name in its own, so most commands need not open a file.
-        files = sorted(self.log(SAMPLE_RUNS).files(), key=lambda file: not file.batch.startswith(SAMPLE))
-        unfinished_samples = set(samples)
-        for file in files:
+        run_files = sorted(self.log(SAMPLE_RUNS).files(), key=lambda file: not file.batch.startswith(SAMPLE))
+        unfinished_samples = set(sample_names)
+        for file in run_files:
             if not unfinished_samples:
                 break
             unfinished_samples -= self.samples_in(file)

@@ -21,7 +21,7 @@ from kafka_groups.pipeline.tables.table import Table
 
 __all__ = ["Table"]
 
-SCHEMA_VERSION: Final = 6
+SCHEMA_VERSION: Final = 7
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 # The log end offset of a partition of OFFSETS_TOPIC in a sample whose coordinator did not list its groups: null. The
 # leader of a partition coordinates the groups whose records are in it. A sample is complete if no partition of the

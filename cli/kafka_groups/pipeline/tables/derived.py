@@ -187,7 +187,10 @@ class Rebalances(Frame):
 
 @frame
 class GroupDaily(Frame):
-    """One row per group and day: commits, members, rebalances, lag and verdict of that day."""
+    """One row per group and day: commits, members, rebalances, lag and verdict of that day.
+
+    A share group has a row if samples stored its start offsets (`share_offsets`); what follows from commits is null.
+    """
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     group: Any = column(STRING, "id of the group")
@@ -199,7 +202,9 @@ class GroupDaily(Frame):
         "one minute",
         unit=PER_SECOND,
     )
-    partitions: Any = column(INT32, "number of partitions with a commit at the end of the day")
+    partitions: Any = column(
+        INT32, "number of partitions with a commit at the end of the day; null for a share group, which has no commits"
+    )
     topics: Any = column(STRINGS, "topics of these partitions")
     max_members: Any = column(INT32, "largest number of members at any time of the day; null if unknown")
     rebalances: Any = column(
@@ -227,7 +232,11 @@ class GroupDaily(Frame):
         "partitions; 1 is even. The most uneven topic with at least 1,000 consumed offsets counts; null without such a "
         "topic. The mean includes partitions without a commit if nothing was written to them that day",
     )
-    retention_margin: Any = column(INT64, "smallest retention margin of a partition that day", unit=RECORDS)
+    min_retention_margin: Any = column(
+        INT64,
+        "smallest retention margin of a partition that day; for a share group from its start offset",
+        unit=RECORDS,
+    )
     last_retention_margin: Any = column(
         INT64,
         "smallest retention margin of a partition at the group's last observation of the day",

@@ -110,9 +110,9 @@ def test_records_that_retention_took_unread_are_gaps_and_the_report_says_so(
     brokers = Brokers(secured.client("operator"), 10)
     place = row["source_partition"]
     commit(secured.bootstrap, group, topic, 2, 3, 4)
-    end = brokers.latest([place])[place]
+    end = brokers.end_offsets([place])[place]
     with secured.settings(TOPIC, {"cleanup.policy": "delete", "retention.ms": "1", "segment.ms": "100"}):
-        wait_until(lambda: brokers.earliest([place])[place] == end, lambda: "retention took nothing")
+        wait_until(lambda: brokers.log_start_offsets([place])[place] == end, lambda: "retention took nothing")
     commit(secured.bootstrap, group, topic, 5)
 
     outcome, document = run_ingest(*secured.flags("operator"))

@@ -30,10 +30,10 @@ def numbered_days(*days: Sequence[int], step_s: int = 60) -> list[tuple[int, int
             log_end=np.array(log_ends, np.int64),
             topic_id=np.ones(size, np.int64),
         )
-        rows = number_logs(day, carried=carried, size=1)
+        rows = number_logs(day, carried_ends=carried, partition_count=1)
         of_day = rows.take(rows.is_used & ~rows.is_carried)
         used += zip(of_day.log_end.tolist(), of_day.log_number.tolist(), strict=True)
-        carried = carry_log_ends(rows, size=1)
+        carried = carry_log_ends(rows, partition_count=1)
     return used
 
 

@@ -13,11 +13,11 @@ import pytest
 
 from kafka_groups.pipeline.build.frames import KeyProgress, LogStarts, Observations
 from kafka_groups.pipeline.build.kernels.log_starts import measure_deletion
+from kafka_groups.pipeline.build.kernels.observations import new_observations
 from kafka_groups.pipeline.build.kernels.progress import (
     carry_progress,
     find_previous_offsets,
     measure_progress,
-    new_observations,
 )
 from kafka_groups.pipeline.frames.arrays import NULL
 from kafka_groups.verdicts import Limits

@@ -55,7 +55,7 @@ def asked_about(cluster: ScriptedCluster) -> set[str]:
 
 
 def test_excluded_topics_have_no_rows_and_no_lookups(cluster: ScriptedCluster, storage: Storage) -> None:
-    done = run(cluster, storage, until_ms=MIDNIGHT_MS, excluded=lambda _names: ["busy"])
+    done = run(cluster, storage, until_ms=MIDNIGHT_MS, exclude_topics=lambda _names: ["busy"])
 
     assert {row["topic"] for row in rows_of(storage)} == asked_about(cluster) == {"quiet"}
     assert (done.partitions, done.rows, done.failures) == (1, 1, [])
@@ -68,7 +68,7 @@ def test_the_selector_is_called_once_before_logs_are_looked_up(cluster: Scripted
         given.append(([*names], len(cluster.requests_of("ListOffsets"))))
         return ()
 
-    run(cluster, storage, until_ms=MIDNIGHT_MS, excluded=select)
+    run(cluster, storage, until_ms=MIDNIGHT_MS, exclude_topics=select)
     assert given == [(["busy", "quiet"], 0)]
     assert asked_about(cluster) == {"busy", "quiet"}
 
@@ -80,12 +80,12 @@ def test_the_selector_is_not_called_without_a_topic(cluster: ScriptedCluster, st
         given.append(names)
         return ()
 
-    run(cluster, storage, until_ms=MIDNIGHT_MS, topics=["absent"], excluded=select)
+    run(cluster, storage, until_ms=MIDNIGHT_MS, topics=["absent"], exclude_topics=select)
     assert given == []
 
 
 def test_a_named_topic_that_is_excluded_is_no_failure(cluster: ScriptedCluster, storage: Storage) -> None:
-    done = run(cluster, storage, until_ms=MIDNIGHT_MS, topics=["__internal"], excluded=lambda names: names)
+    done = run(cluster, storage, until_ms=MIDNIGHT_MS, topics=["__internal"], exclude_topics=lambda names: names)
     assert (rows_of(storage), asked_about(cluster), done.failures) == ([], set(), [])
 
 
@@ -116,7 +116,7 @@ def test_many_topics_are_in_requests_of_a_thousand(mocker: MockerFixture) -> Non
 
 def test_properties_that_librdkafka_refuses_leave_all_topics_unknown() -> None:
     found = find_compacted({**CLIENT, "ssl.secret": "s3cret-word"}, 5, ["a", "b"])
-    assert (found.compacted, found.unknown) == ([], ["a", "b"])
+    assert (found.compacted_topics, found.unknown_topics) == ([], ["a", "b"])
     assert "ssl.secret" in found.reason
     assert "s3cret" not in found.reason
 
@@ -130,7 +130,7 @@ def test_brokers_that_do_not_respond_in_time_get_no_more_requests(
         began = time.monotonic()
         found = find_compacted({"bootstrap.servers": str(silent)}, 1, ["a", "b", "c", "d"])
     assert time.monotonic() - began < 3
-    assert (found.compacted, found.unknown) == ([], ["a", "b", "c", "d"])
+    assert (found.compacted_topics, found.unknown_topics) == ([], ["a", "b", "c", "d"])
     assert "imed out" in found.reason
     assert capfd.readouterr() == ("", "")
 
@@ -141,4 +141,4 @@ def test_a_broker_that_refuses_a_topic_gets_requests_for_the_others(
     monkeypatch.setattr(topic_settings, "_TOPICS_PER_REQUEST", 1)
     Configs(mocker, {"a": KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), "b": "compact"})
     found = find_compacted(CLIENT, 5, ["a", "b"])
-    assert (found.compacted, found.unknown) == (["b"], ["a"])
+    assert (found.compacted_topics, found.unknown_topics) == (["b"], ["a"])

@@ -43,7 +43,7 @@ def brokers(mocker: MockerFixture) -> Any:
     made = mocker.Mock()
     made.topic.return_value = Topic("id", [0, 1])
     made.end_position.return_value = Position("id", {0: 10, 1: 10})
-    made.earliest.return_value = {0: 0, 1: 0}
+    made.log_start_offsets.return_value = {0: 0, 1: 0}
     return made
 
 
@@ -62,7 +62,7 @@ def commit(ingestion: Ingestion, end: Position) -> None:
 def test_a_jvm_that_ends_after_a_stop_request_is_no_error(ingestion: Ingestion, run_batch: Any, mocker: Any) -> None:
     stop_requests = iter([False, False, True, True])
     run_batch.side_effect = PipelineError("Answer from Java side is empty")
-    assert ingestion.run(mocker.Mock(), stop=lambda: next(stop_requests)).batches == 0
+    assert ingestion.run(mocker.Mock(), should_stop=lambda: next(stop_requests)).batches == 0
 
 
 def test_a_jvm_that_ends_by_itself_is_an_error(ingestion: Ingestion, run_batch: Any, mocker: Any) -> None:
@@ -97,9 +97,9 @@ def test_a_continuous_run_goes_on_after_unreachable_brokers(ingestion: Ingestion
     done = ingestion.run(
         mocker.Mock(),
         continuous=True,
-        every_s=0.0,
-        note=notes.append,
-        stop=lambda: brokers.end_position.call_count == 3,
+        interval_s=0.0,
+        print_note=notes.append,
+        should_stop=lambda: brokers.end_position.call_count == 3,
     )
 
     assert done.batches == 0
@@ -197,7 +197,7 @@ def killed_batch(ingestion: Ingestion, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_after_a_killed_first_batch_a_run_begins_at_the_log_start(
     ingestion: Ingestion, brokers: Any, run_batch: Any, mocker: Any
 ) -> None:
-    brokers.earliest.return_value = {0: 4, 1: 7}
+    brokers.log_start_offsets.return_value = {0: 4, 1: 7}
     ingestion.run(mocker.Mock())
     assert ranges_of(run_batch.call_args)[0] == {0: 4, 1: 7}
 

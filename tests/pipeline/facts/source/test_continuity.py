@@ -16,7 +16,7 @@ READ = Position("old", {0: 10, 7: 103})
 def _look(*logs: Position) -> Position:
     """Return the end that is accepted if requests return these ends, one after another."""
     following: Iterator[Position] = iter(logs[1:])
-    return wait_for_end(READ, lambda: next(following), first=logs[0], timeout_s=5 if len(logs) > 1 else 0)
+    return wait_for_end(READ, lambda: next(following), first_end=logs[0], timeout_s=5 if len(logs) > 1 else 0)
 
 
 def test_an_end_behind_the_position_is_returned_at_once() -> None:
@@ -36,7 +36,7 @@ def test_a_recreated_topic_is_refused_also_if_it_is_larger() -> None:
 def test_a_position_without_a_topic_id_takes_the_current_one() -> None:
     log = Position("new", {0: 10})
 
-    assert wait_for_end(Position(None, {0: 10}), lambda: log, first=log, timeout_s=0) is log
+    assert wait_for_end(Position(None, {0: 10}), lambda: log, first_end=log, timeout_s=0) is log
 
 
 def test_a_partition_that_ends_before_the_position_is_refused() -> None:

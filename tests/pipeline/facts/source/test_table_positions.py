@@ -31,7 +31,7 @@ def files_of(storage: Storage, *offsets: int) -> list[NewFile]:
 def position_of(storage: Storage, topic_id: str | None = "id", partitions: Sequence[int] = (0, 1, 2)) -> Any:
     """Return the offsets and the epochs where the next batch begins, and which tables are ahead."""
     found = read_position(storage, "c", topic_id, partitions)
-    return found.start.next_offsets, found.start.leader_epochs, found.ahead
+    return found.start.next_offsets, found.start.leader_epochs, found.offsets_ahead
 
 
 def write_batch(storage: Storage, end: Position, *offsets: int, cluster_id: str = "c") -> None:

@@ -121,7 +121,7 @@ def test_ids_are_unique_and_every_link_inside_leads_somewhere() -> None:
 
 
 def test_a_page_counts_the_groups_without_a_chart() -> None:
-    page = page_of(eventful(many=8), shown=3)
+    page = page_of(eventful(many=8), max_groups=3)
     assert len(page.all("figure")) == 3
     assert "3 groups of 70; 67 omitted. Order: by verdict" in page.text
 

@@ -15,8 +15,8 @@ FIRST = Client("c-1", "/h", "http://a:8083/")
 TASKS = frozenset({("", "file", CONNECTOR), ("", "file", 0), ("", "file", 2), ("", "sink", 0)})
 NOTHING = frozenset[tuple[str, str, int]]()
 MEMBERS = (
-    MemberTasks("m1", FIRST, TASKS, FROM, since_is_bound=True),
-    MemberTasks("m2", Client(), NOTHING, FROM + 7_000, since_is_bound=False),
+    MemberTasks("m1", FIRST, TASKS, FROM, since_is_bound=True, last_row_ms=FROM),
+    MemberTasks("m2", Client(), NOTHING, FROM + 7_000, since_is_bound=False, last_row_ms=FROM + 7_000),
 )
 CHANGE = TaskChange(FROM + 7_000, "m1", FIRST, TASKS, frozenset({("", "old", CONNECTOR)}))
 CONNECT = group("connect", tasks=GroupTasks(MEMBERS, (CHANGE,)))
@@ -39,7 +39,7 @@ def test_a_report_on_one_group_has_its_members_and_changes(make_screen: MakeScre
 
 def test_a_report_on_a_streams_group_has_tasks_by_role(make_screen: MakeScreen) -> None:
     own = frozenset({("active", "0", 0), ("active", "0", 1), ("active", "1", 0), ("standby", "1", 1)})
-    member = MemberTasks("m1", Client("c-1", "/h"), own, FROM, since_is_bound=False)
+    member = MemberTasks("m1", Client("c-1", "/h"), own, FROM, since_is_bound=False, last_row_ms=FROM)
     change = TaskChange(FROM, "m1", Client(), own, frozenset({("warmup", "1", 1)}))
     shown = group("app", tasks=GroupTasks((member,), (change,), has_roles=True))
     out, _ = drawn_on(make_screen(), history(shown))
@@ -64,3 +64,12 @@ def test_only_the_last_changes_are_in_the_table(make_screen: MakeScreen) -> None
 def test_a_report_on_several_groups_has_no_tasks(make_screen: MakeScreen) -> None:
     out, _ = drawn_on(make_screen(), history(CONNECT, group()))
     assert "CONNECTORS" not in out
+
+
+def test_members_without_a_row_in_the_period_are_named(make_screen: MakeScreen) -> None:
+    old = MEMBERS[0]._replace(since_ms=FROM - MINUTE, last_row_ms=FROM - 1)
+    shown = group("connect", tasks=GroupTasks((old, MEMBERS[1]), (), unknown_members=("m3",)))
+    out, err = drawn_on(make_screen(), history(shown))
+    assert "≤2026-11-19T23:59:00Z" in out
+    assert "No row of the period shows the tasks of http://a:8083/; they are the last known before it." in err
+    assert "The tasks of m3 are unknown: no row shows them." in err

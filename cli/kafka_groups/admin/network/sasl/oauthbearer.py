@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from kafka_groups.settings.masks import hide_secrets
+
 if TYPE_CHECKING:
     from kafka_groups.settings.tokens.token import Token
 
@@ -52,7 +54,9 @@ class OAuthBearerClient:
 
     def describe_refusal(self, reason: str) -> str:
         """Return what is wrong with the token by the clock of this machine, else what the token says of itself."""
-        return f"the broker refused the token of {self._place} ({self._status or reason}): {self._likely_cause()}"
+        # The text is the broker's, which got the token.
+        shown = hide_secrets(self._status or reason, [self._token.text])
+        return f"the broker refused the token of {self._place} ({shown}): {self._likely_cause()}"
 
     def _likely_cause(self) -> str:
         now = self._clock()

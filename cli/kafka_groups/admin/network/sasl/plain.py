@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from kafka_groups.settings.masks import hide_secrets
+
 if TYPE_CHECKING:
     from kafka_groups.settings import PasswordCredentials
 
@@ -32,5 +34,7 @@ class PlainClient:
 
 def refused_user(credentials: PasswordCredentials, reason: str) -> str:
     """Return that the broker refused a user or a password; brokers do not say which one."""
+    # The text is the broker's, which got the password.
+    reason = hide_secrets(reason, [credentials.password])
     who = f"user '{credentials.username}' with {credentials.mechanism}"
     return f"authentication failed for {who}: {reason}; {CHECK_USER}"

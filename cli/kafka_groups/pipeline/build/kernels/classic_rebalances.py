@@ -81,76 +81,79 @@ _CREATED: Final = Generation(0, (), None, 0)
 _LOST: Final = Generation(None, None, None, None)
 
 
-def classic_rebalance(record: GroupRecord, before: Generation | None) -> Rebalance | None:
+def classic_rebalance(record: GroupRecord, previous_generation: Generation | None) -> Rebalance | None:
     """Return the rebalance that ended with a record of a classic group; None if the record shows no new generation.
 
-    `record` must not be a removal. `before` is the generation of the previous record in the log; None if it is lost.
+    `record` must not be a removal. `previous_generation` is the generation of the previous record in the log; None if
+    it is lost.
     """
     # Brokers since 4.0 write generation 0 when they create a group.
     if record.epoch is None or record.epoch <= 0:
         return None
-    if before is not None and before.number == record.epoch:
+    if previous_generation is not None and previous_generation.number == record.epoch:
         return None
-    before = _generation_before(record.epoch, before)
-    started_us, quality = _earliest_start(record, before)
+    previous_generation = _find_previous_generation(record.epoch, previous_generation)
+    started_us, quality = _find_earliest_start(record, previous_generation)
     # A build follows a rebalance until the end of the day after its start. A start after its end is a clock error.
-    is_usable = (
+    is_start_usable = (
         started_us is not None and started_us <= record.at_us and record.at_us // DAY_US - started_us // DAY_US <= 1
     )
     joined = left = None
-    if before.members is not None and record.member_ids is not None:
-        joined = tuple(sorted({*record.member_ids} - {*before.members}))
-        left = tuple(sorted({*before.members} - {*record.member_ids}))
+    if previous_generation.members is not None and record.member_ids is not None:
+        joined = tuple(sorted({*record.member_ids} - {*previous_generation.members}))
+        left = tuple(sorted({*previous_generation.members} - {*record.member_ids}))
     return Rebalance(
         group_protocol="classic",
         generation=record.epoch,
-        started_at=started_us if is_usable and started_us is not None else record.at_us,
+        started_at=started_us if is_start_usable and started_us is not None else record.at_us,
         ended_at=record.at_us,
-        duration_ms=milliseconds_between(started_us, record.at_us) if is_usable else None,
+        duration_ms=milliseconds_between(started_us, record.at_us) if is_start_usable else None,
         duration_quality=quality,
-        sync_ms=milliseconds_between(_all_joined_us(record), record.at_us) if record.member_ids else None,
-        members_before=None if before.members is None else len(before.members),
+        sync_ms=milliseconds_between(_find_join_end_us(record), record.at_us) if record.member_ids else None,
+        members_before=None if previous_generation.members is None else len(previous_generation.members),
         members_after=None if record.member_ids is None else len(record.member_ids),
         joined=joined,
         left=left,
     )
 
 
-def _generation_before(number: int, before: Generation | None) -> Generation:
+def _find_previous_generation(number: int, last_generation: Generation | None) -> Generation:
     """Return the generation before `number`; its members are None if it is lost.
 
-    `before` is the generation of the previous record in the log; None if it is lost. Generation 1 may belong to a new
-    group, which begins without members.
+    `last_generation` is the generation of the previous record in the log; None if it is lost. Generation 1 may belong
+    to a new group, which begins without members.
     """
-    is_of_older_group = before is not None and before.number is not None and before.number >= number
-    if number == 1 and (before is None or is_of_older_group):
-        return _CREATED._replace(at_us=None if before is None else before.at_us)
-    if before is None:
+    is_of_older_group = (
+        last_generation is not None and last_generation.number is not None and last_generation.number >= number
+    )
+    if number == 1 and (last_generation is None or is_of_older_group):
+        return _CREATED._replace(at_us=None if last_generation is None else last_generation.at_us)
+    if last_generation is None:
         return _LOST
-    if before.number is not None and before.number + 1 != number:
-        return before._replace(members=None)
-    return before
+    if last_generation.number is not None and last_generation.number + 1 != number:
+        return last_generation._replace(members=None)
+    return last_generation
 
 
-def _earliest_start(record: GroupRecord, before: Generation) -> tuple[int | None, str]:
+def _find_earliest_start(record: GroupRecord, previous_generation: Generation) -> tuple[int | None, str]:
     """Return the earliest time at which a rebalance can have begun, and the quality of the duration since then.
 
-    The time is in microseconds since 1970, None if unknown. `record` ended the rebalance, and `before` is the previous
-    generation. If clocks differ, the time may be after the record.
+    The time is in microseconds since 1970, None if unknown. `record` ended the rebalance, and `previous_generation` is
+    the previous generation. If clocks differ, the time may be after the record.
     """
-    all_joined_us = _all_joined_us(record)
-    timeouts = [before.join_timeout_ms, record.join_timeout_ms]
-    known_ms = [timeout for timeout in timeouts if timeout is not None]
-    is_one_phase = before.number is None or before.number + 1 == record.epoch
-    if all_joined_us is None or len(known_ms) < len(timeouts) or not is_one_phase:
-        return before.at_us, "bound"
-    earliest_us = (all_joined_us // 1_000 - max(known_ms) - _TIMER_DELAY_MS) * 1_000
-    if before.at_us is not None and before.at_us >= earliest_us:
-        return before.at_us, "bound"
+    all_joined_us = _find_join_end_us(record)
+    timeouts_ms = [previous_generation.join_timeout_ms, record.join_timeout_ms]
+    known_timeouts_ms = [timeout_ms for timeout_ms in timeouts_ms if timeout_ms is not None]
+    is_one_phase = previous_generation.number is None or previous_generation.number + 1 == record.epoch
+    if all_joined_us is None or len(known_timeouts_ms) < len(timeouts_ms) or not is_one_phase:
+        return previous_generation.at_us, "bound"
+    earliest_us = (all_joined_us // 1_000 - max(known_timeouts_ms) - _TIMER_DELAY_MS) * 1_000
+    if previous_generation.at_us is not None and previous_generation.at_us >= earliest_us:
+        return previous_generation.at_us, "bound"
     return earliest_us, "timeout"
 
 
-def _all_joined_us(record: GroupRecord) -> int | None:
+def _find_join_end_us(record: GroupRecord) -> int | None:
     """Return when all members had joined, in microseconds since 1970; None if it is unknown or after the record."""
     if record.state_us is None or record.state_us // 1_000 > record.at_us // 1_000:
         return None

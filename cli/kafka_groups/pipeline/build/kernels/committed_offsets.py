@@ -55,21 +55,21 @@ def new_commits(*, key: Ints, at_us: Ints, committed_offset: Ints, source_offset
 
     All arrays have one length, and times are µs since 1970.
     """
-    size = len(key)
+    row_count = len(key)
     return Commits(
         key=key,
         at_us=at_us,
         commit_timestamp_us=at_us,
-        topic_id=np.full(size, NULL),
-        member_count=np.full(size, NULL),
+        topic_id=np.full(row_count, NULL),
+        member_count=np.full(row_count, NULL),
         committed_offset=committed_offset,
         source_offset=source_offset,
         is_record=source_offset != NULL,
-        is_deletion=np.zeros(size, np.bool_),
-        is_carried=np.zeros(size, np.bool_),
-        incarnation=np.zeros(size, np.int64),
-        repeated_commits=np.zeros(size, np.int64),
-        unseen_highest=np.full(size, NULL),
+        is_deletion=np.zeros(row_count, np.bool_),
+        is_carried=np.zeros(row_count, np.bool_),
+        incarnation=np.zeros(row_count, np.int64),
+        repeated_commits=np.zeros(row_count, np.int64),
+        unseen_highest=np.full(row_count, NULL),
     )
 
 
@@ -78,21 +78,21 @@ def new_deletions(key: Ints, at_us: Ints) -> Commits:
 
     Incarnations are not numbered yet.
     """
-    missing = np.full(len(key), NULL)
-    rows = new_commits(key=key, at_us=at_us, committed_offset=missing, source_offset=missing)
-    return replace(rows, is_deletion=np.ones(len(key), np.bool_))
+    unknown_offsets = np.full(len(key), NULL)
+    deletions = new_commits(key=key, at_us=at_us, committed_offset=unknown_offsets, source_offset=unknown_offsets)
+    return replace(deletions, is_deletion=np.ones(len(key), np.bool_))
 
 
-def empty_key_summary(size: int) -> KeySummary:
-    """Return the summary of `size` keys that have no earlier days: NULL and false everywhere."""
+def empty_key_summary(key_count: int) -> KeySummary:
+    """Return the summary of `key_count` keys that have no earlier days: NULL and false everywhere."""
     return KeySummary(
-        last_fact_day=np.full(size, NULL),
-        last_move_us=np.full(size, NULL),
-        last_commit_us=np.full(size, NULL),
-        has_records=np.zeros(size, np.bool_),
-        sampled_us=np.full(size, NULL),
-        samples_since_seen=np.full(size, NULL),
-        missing_since_us=np.full(size, NULL),
+        last_fact_day=np.full(key_count, NULL),
+        last_move_us=np.full(key_count, NULL),
+        last_commit_us=np.full(key_count, NULL),
+        has_records=np.zeros(key_count, np.bool_),
+        last_seen_us=np.full(key_count, NULL),
+        samples_since_seen=np.full(key_count, NULL),
+        missing_since_us=np.full(key_count, NULL),
     )
 
 
@@ -101,127 +101,134 @@ def order_commits(*parts: Commits) -> Commits:
 
     Times never fall from a record of a key to the next one in the log (`Commits`).
     """
-    rows = Commits.join(*parts).sort_by(*_READ_COLUMNS)
-    columns = rows.arrays()
-    distinct = rows.take(is_segment_start(*(columns[name] for name in _READ_COLUMNS)))
-    return _follow_log(distinct).sort_by("key", "at_us", "source_offset")
+    sorted_commits = Commits.join(*parts).sort_by(*_READ_COLUMNS)
+    commit_columns = sorted_commits.arrays()
+    distinct_commits = sorted_commits.take(is_segment_start(*(commit_columns[name] for name in _READ_COLUMNS)))
+    return _follow_log(distinct_commits).sort_by("key", "at_us", "source_offset")
 
 
-def _follow_log(rows: Commits) -> Commits:
+def _follow_log(commits: Commits) -> Commits:
     """Raise times of records so that none is earlier than the record before it in the log; the order of rows stays.
 
     One partition of `__consumer_offsets` has all records of a group, so their offsets have the order of the log.
     """
-    indices = np.flatnonzero(rows.is_record)
-    indices = indices[np.lexsort((rows.source_offset[indices], rows.key[indices]))]
-    new_times = rows.at_us.copy()
-    new_times[indices] = running_times(rows.key[indices], rows.at_us[indices])
-    return replace(rows, at_us=new_times)
+    record_indices = np.flatnonzero(commits.is_record)
+    record_indices = record_indices[np.lexsort((commits.source_offset[record_indices], commits.key[record_indices]))]
+    raised_times_us = commits.at_us.copy()
+    raised_times_us[record_indices] = running_times(commits.key[record_indices], commits.at_us[record_indices])
+    return replace(commits, at_us=raised_times_us)
 
 
 def running_times(key: Ints, at_us: Ints) -> Ints:
     """Return the running maximum of `at_us` within each key; rows are sorted by key, then by offset."""
     latest_us = at_us.copy()
-    falls = np.flatnonzero((key[1:] == key[:-1]) & (at_us[1:] < at_us[:-1]))
+    fall_indices = np.flatnonzero((key[1:] == key[:-1]) & (at_us[1:] < at_us[:-1]))
     # Times seldom fall, so the loop is over few keys.
-    for falling_key in np.unique(key[falls]):
-        of_key = slice(np.searchsorted(key, falling_key, "left"), np.searchsorted(key, falling_key, "right"))
-        latest_us[of_key] = np.maximum.accumulate(at_us[of_key])
+    for falling_key in np.unique(key[fall_indices]):
+        rows_of_key = slice(np.searchsorted(key, falling_key, "left"), np.searchsorted(key, falling_key, "right"))
+        latest_us[rows_of_key] = np.maximum.accumulate(at_us[rows_of_key])
     return latest_us
 
 
-def find_superseded(day: Commits, carried: Commits, size: int) -> Flags:
+def find_superseded(day_commits: Commits, carried_commits: Commits, key_count: int) -> Flags:
     """Find the records of a day that an earlier day has superseded: a carried record follows them in the log.
 
     The clock of their coordinator was ahead at midnight, so they are dated a day later than the record that follows.
-    Return a mask of `day`. `size` is the number of keys.
+    Return a mask of `day_commits`. `key_count` is the number of keys.
     """
-    last_offset = last_values(carried.key, carried.is_record, carried.source_offset, np.full(size, NULL))
-    return day.is_record & (day.source_offset < last_offset[day.key])
+    last_carried_offset = last_values(
+        carried_commits.key, carried_commits.is_record, carried_commits.source_offset, np.full(key_count, NULL)
+    )
+    return day_commits.is_record & (day_commits.source_offset < last_carried_offset[day_commits.key])
 
 
-def number_incarnations(rows: Commits, size: int) -> Commits:
+def number_incarnations(commits: Commits, key_count: int) -> Commits:
     """Assign incarnations to the day's commits; commits of different incarnations are not compared.
 
-    A new incarnation begins with a deletion, and with a commit whose topic id differs from the previous one. `rows` are
-    ordered commits of `size` keys with all known topic ids (`find_topic_ids`). Carried rows keep their numbers.
+    A new incarnation begins with a deletion, and with a commit whose topic id differs from the previous one. `commits`
+    are ordered commits of `key_count` keys with all known topic ids (`find_topic_ids`). Carried rows keep their
+    numbers.
     """
-    start_index = segment_starts(rows.key)
-    has_id = (rows.topic_id != NULL) & ~_are_within_another_topic(rows, size)
+    start_index = segment_starts(commits.key)
+    has_id = (commits.topic_id != NULL) & ~_are_within_another_topic(commits, key_count)
     # A deletion has begun an incarnation already, so a commit is compared only with commits since then.
-    since_deletion = segment_starts(rows.key, running_count(rows.is_deletion, start_index))
-    previous_id = take(rows.topic_id, last_index_before(has_id, since_deletion))
-    is_on_other_topic = has_id & (previous_id != NULL) & (rows.topic_id != previous_id)
-    begins = (rows.is_deletion | is_on_other_topic) & ~rows.is_carried
+    since_deletion = segment_starts(commits.key, running_count(commits.is_deletion, start_index))
+    previous_id = take(commits.topic_id, last_index_before(has_id, since_deletion))
+    is_on_other_topic = has_id & (previous_id != NULL) & (commits.topic_id != previous_id)
+    begins_incarnation = (commits.is_deletion | is_on_other_topic) & ~commits.is_carried
     # Only the day's rows begin incarnations. They come after the carried rows of their key.
-    carried = last_values(rows.key, rows.is_carried, rows.incarnation, np.zeros(size, np.int64))
-    incarnation_before = np.where(rows.is_carried, rows.incarnation, carried[rows.key])
-    return replace(rows, incarnation=incarnation_before + running_count(begins, start_index))
+    carried_incarnation = last_values(
+        commits.key, commits.is_carried, commits.incarnation, np.zeros(key_count, np.int64)
+    )
+    incarnation_before = np.where(commits.is_carried, commits.incarnation, carried_incarnation[commits.key])
+    return replace(commits, incarnation=incarnation_before + running_count(begins_incarnation, start_index))
 
 
-def find_topic_ids(rows: Commits, ends: LogEnds, partition_of_key: Ints) -> Commits:
+def find_topic_ids(commits: Commits, log_ends: LogEnds, partition_of_key: Ints) -> Commits:
     """Fill in missing topic ids of the day's commits from log ends of the same partition.
 
     - A sample requests log ends right after commits, so a sampled commit gets the topic id of the next log end.
     - A record gets the id of the previous log end if the next log end has the same id, or if there is no next one.
       Otherwise the id stays NULL.
 
-    `rows` are ordered commits, `ends` all rows that `number_logs` returned, by partition and time.
+    `commits` are ordered commits, `log_ends` all rows that `number_logs` returned, by partition and time.
     """
-    ends_with_id = ends.take(ends.is_used & (ends.topic_id != NULL))
-    times = (ends_with_id.partition, ends_with_id.at_us)
-    wanted = (partition_of_key[rows.key], rows.at_us)
-    before = last_index_at(times, wanted)
-    following = first_index_at(times, wanted)
-    id_before = take(ends_with_id.topic_id, before)
-    id_following = take(ends_with_id.topic_id, following)
-    is_certain = (following < 0) | (id_before == id_following)
+    ends_with_id = log_ends.take(log_ends.is_used & (log_ends.topic_id != NULL))
+    known_times = (ends_with_id.partition, ends_with_id.at_us)
+    wanted_times = (partition_of_key[commits.key], commits.at_us)
+    index_before = last_index_at(known_times, wanted_times)
+    index_following = first_index_at(known_times, wanted_times)
+    id_before = take(ends_with_id.topic_id, index_before)
+    id_following = take(ends_with_id.topic_id, index_following)
+    is_certain = (index_following < 0) | (id_before == id_following)
     id_of_record = np.where(is_certain, id_before, NULL)
-    id_of_sample = np.where(following >= 0, id_following, id_before)
-    lacks_id = (rows.topic_id == NULL) & ~rows.is_deletion & ~rows.is_carried
-    known_id = np.where(rows.is_record, id_of_record, id_of_sample)
-    return replace(rows, topic_id=np.where(lacks_id, known_id, rows.topic_id))
+    id_of_sample = np.where(index_following >= 0, id_following, id_before)
+    lacks_id = (commits.topic_id == NULL) & ~commits.is_deletion & ~commits.is_carried
+    known_id = np.where(commits.is_record, id_of_record, id_of_sample)
+    return replace(commits, topic_id=np.where(lacks_id, known_id, commits.topic_id))
 
 
-def carry_commits(rows: Commits) -> Commits:
-    """Return the rows that the next day needs, marked as carried; `rows` are ordered and numbered.
+def carry_commits(commits: Commits) -> Commits:
+    """Return the rows that the next day needs, marked as carried; `commits` are ordered and numbered.
 
     For each key, these are the last row, the last sample that saw the commit, the last record and the last deletion.
     """
-    is_chosen = is_segment_end(rows.key)
-    for condition in (~rows.is_record & ~rows.is_deletion, rows.is_record, rows.is_deletion):
-        is_chosen |= is_among_last(condition, rows.key)
-    carried = replace(rows, is_carried=np.ones(len(rows), np.bool_), repeated_commits=count_repeated_commits(rows))
-    return carried.take(is_chosen)
+    is_chosen = is_segment_end(commits.key)
+    for condition in (~commits.is_record & ~commits.is_deletion, commits.is_record, commits.is_deletion):
+        is_chosen |= is_among_last(condition, commits.key)
+    carried_commits = replace(
+        commits, is_carried=np.ones(len(commits), np.bool_), repeated_commits=count_repeated_commits(commits)
+    )
+    return carried_commits.take(is_chosen)
 
 
-def count_repeated_commits(rows: Commits) -> Ints:
+def count_repeated_commits(commits: Commits) -> Ints:
     """Count for each record the records of its key just before it that commit the same offset; 0 for other rows.
 
-    `rows` are ordered. They have at most one carried record of each key, whose count includes earlier days.
+    `commits` are ordered. They have at most one carried record of each key, whose count includes earlier days.
     """
-    repeated = np.zeros(len(rows), np.int64)
-    indices = np.flatnonzero(rows.is_record & ~rows.is_deletion)
-    if len(indices):
-        records = rows.take(indices)
+    repeated_commits = np.zeros(len(commits), np.int64)
+    record_indices = np.flatnonzero(commits.is_record & ~commits.is_deletion)
+    if len(record_indices):
+        records = commits.take(record_indices)
         start_index = segment_starts(records.key, records.incarnation, records.committed_offset)
-        repeated[indices] = np.arange(len(records)) - start_index + records.repeated_commits[start_index]
-    return repeated
+        repeated_commits[record_indices] = np.arange(len(records)) - start_index + records.repeated_commits[start_index]
+    return repeated_commits
 
 
-def are_between_records(rows: Commits, size: int) -> Flags:
-    """Return a mask of the day's samples that lie between two records of their key; `rows` are ordered."""
-    last_record_us = last_values(rows.key, rows.is_record, rows.at_us, np.full(size, NULL))
-    has_record_before = last_index_before(rows.is_record, segment_starts(rows.key)) >= 0
-    is_sample = ~rows.is_record & ~rows.is_deletion & ~rows.is_carried
-    return is_sample & has_record_before & (rows.at_us <= last_record_us[rows.key])
+def are_between_records(commits: Commits, key_count: int) -> Flags:
+    """Return a mask of the day's samples that lie between two records of their key; `commits` are ordered."""
+    last_record_us = last_values(commits.key, commits.is_record, commits.at_us, np.full(key_count, NULL))
+    has_record_before = last_index_before(commits.is_record, segment_starts(commits.key)) >= 0
+    is_sample = ~commits.is_record & ~commits.is_deletion & ~commits.is_carried
+    return is_sample & has_record_before & (commits.at_us <= last_record_us[commits.key])
 
 
-def _are_within_another_topic(rows: Commits, size: int) -> Flags:
+def _are_within_another_topic(commits: Commits, key_count: int) -> Flags:
     """Return a mask of the day's samples between two records that agree on a topic id other than the sample's own."""
-    has_id = rows.is_record & (rows.topic_id != NULL)
-    id_before = take(rows.topic_id, last_index_before(has_id, segment_starts(rows.key)))
-    id_following = take(rows.topic_id, next_index_after(has_id, rows.key))
+    has_id = commits.is_record & (commits.topic_id != NULL)
+    id_before = take(commits.topic_id, last_index_before(has_id, segment_starts(commits.key)))
+    id_following = take(commits.topic_id, next_index_after(has_id, commits.key))
     is_one_topic = (id_before != NULL) & (id_before == id_following)
-    is_within: Flags = are_between_records(rows, size) & is_one_topic & (rows.topic_id != id_before)
-    return is_within
+    is_within_topic: Flags = are_between_records(commits, key_count) & is_one_topic & (commits.topic_id != id_before)
+    return is_within_topic

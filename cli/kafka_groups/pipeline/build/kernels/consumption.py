@@ -64,144 +64,150 @@ from kafka_groups.pipeline.tables import LARGEST_CLOCK_DIFFERENCE_US
 class _CarriedSamples:
     """Carried samples that contradict records, one for each element of the arrays.
 
-    - `row` is the index of the sample among the commits, and `key` its key.
-    - `counted` is what the sample counted on its day: the number of offsets by which it exceeds the previous record, 0
-      if it is below that record.
+    - `sample_index` is the index of the sample among the commits, and `key` its key.
+    - `counted_offsets` is what the sample counted on its day: the number of offsets by which it exceeds the previous
+      record, 0 if it is below that record.
     """
 
-    row: Ints
+    sample_index: Ints
     key: Ints
-    counted: Ints
+    counted_offsets: Ints
 
 
-def measure_activity(rows: Commits, key_summary: KeySummary, clock_jump_ms: Ints) -> tuple[KeyActivity, KeySummary]:
+def measure_activity(commits: Commits, key_summary: KeySummary, clock_jump_ms: Ints) -> tuple[KeyActivity, KeySummary]:
     """Measure the activity of each key on a day; return it, and the keys' summary at the end of the day.
 
-    `rows` are the ordered and numbered commits of the day, with the carried ones. `key_summary` is the summary before
-    the day. `clock_jump_ms` comes from `measure_clock_jumps`.
+    `commits` are the ordered and numbered commits of the day, with the carried ones. `key_summary` is the summary
+    before the day. `clock_jump_ms` comes from `measure_clock_jumps`.
     """
-    size = len(key_summary)
-    never = np.full(size, NULL)
-    is_of_day = ~rows.is_carried
-    is_present = ~rows.is_deletion
-    carried_samples = _find_contradicting_samples(rows)
-    advance = _measure_advances(rows, carried_samples, size)
-    is_commit = is_present & (rows.is_record | ((advance != 0) & (advance != NULL)))
+    key_count = len(key_summary)
+    never_us = np.full(key_count, NULL)
+    is_of_day = ~commits.is_carried
+    is_present = ~commits.is_deletion
+    carried_samples = _find_contradicting_samples(commits)
+    advances = _measure_advances(commits, carried_samples, key_count)
+    is_commit = is_present & (commits.is_record | ((advances != 0) & (advances != NULL)))
     # A commit that is seen for the first time may have been made just before.
-    is_move = is_of_day & is_present & (is_commit | (advance == NULL))
-    is_start = is_segment_start(rows.key)
-    consumed = np.zeros(size, np.int64)
-    consumed[rows.key[is_start]] = sum_segments(np.where(is_of_day & is_present, np.maximum(advance, 0), 0), is_start)
-    consumed[carried_samples.key] -= carried_samples.counted
+    is_move = is_of_day & is_present & (is_commit | (advances == NULL))
+    is_start = is_segment_start(commits.key)
+    consumed = np.zeros(key_count, np.int64)
+    consumed[commits.key[is_start]] = sum_segments(
+        np.where(is_of_day & is_present, np.maximum(advances, 0), 0), is_start
+    )
+    consumed[carried_samples.key] -= carried_samples.counted_offsets
     consumed = np.maximum(consumed, 0)
-    commits = np.bincount(rows.key[is_of_day & rows.is_record & is_present], minlength=size)
-    is_sample = is_of_day & ~rows.is_record & is_present
-    every_row = np.ones(len(rows), np.bool_)
-    is_deletion = is_of_day & rows.is_deletion
+    commit_counts = np.bincount(commits.key[is_of_day & commits.is_record & is_present], minlength=key_count)
+    is_sample = is_of_day & ~commits.is_record & is_present
+    every_row = np.ones(len(commits), np.bool_)
+    is_deletion = is_of_day & commits.is_deletion
     activity = KeyActivity(
         consumed=consumed,
-        commits=commits,
-        moves=np.bincount(rows.key[is_move], minlength=size),
-        sampled_us=last_values(rows.key, is_sample, rows.at_us, never),
-        has_commit=last_values(rows.key, every_row, is_present, np.zeros(size, np.bool_)),
-        deleted_us=last_values(rows.key, is_deletion, rows.at_us, never),
+        commits=commit_counts,
+        moves=np.bincount(commits.key[is_move], minlength=key_count),
+        last_seen_us=last_values(commits.key, is_sample, commits.at_us, never_us),
+        has_commit=last_values(commits.key, every_row, is_present, np.zeros(key_count, np.bool_)),
+        deleted_us=last_values(commits.key, is_deletion, commits.at_us, never_us),
         clock_jump_ms=clock_jump_ms,
     )
-    last_move_us = last_values(rows.key, is_move, rows.at_us, never)
-    last_commit_us = last_values(rows.key, is_of_day & is_commit, rows.at_us, never)
+    last_move_us = last_values(commits.key, is_move, commits.at_us, never_us)
+    last_commit_us = last_values(commits.key, is_of_day & is_commit, commits.at_us, never_us)
     return activity, replace(
         key_summary,
         last_move_us=np.maximum(key_summary.last_move_us, last_move_us),
         last_commit_us=np.maximum(key_summary.last_commit_us, last_commit_us),
-        has_records=key_summary.has_records | (commits > 0),
+        has_records=key_summary.has_records | (commit_counts > 0),
     )
 
 
-def measure_clock_jumps(day: Commits, carried: Commits, size: int) -> Ints:
+def measure_clock_jumps(day_commits: Commits, carried_commits: Commits, key_count: int) -> Ints:
     """Measure how far, at most, the time of a record lies behind an earlier record's of its key: in ms, or 0.
 
-    `day` are all commits of a day, superseded ones included; `carried` are commits of earlier days, which were
-    measured then. Return one number for each of `size` keys.
+    `day_commits` are all commits of a day, superseded ones included; `carried_commits` are commits of earlier days,
+    which were measured then. Return one number for each of `key_count` keys.
     """
-    rows = Commits.join(carried, day)
-    records = rows.take(rows.is_record).sort_by("key", "source_offset")
+    commits = Commits.join(carried_commits, day_commits)
+    records = commits.take(commits.is_record).sort_by("key", "source_offset")
     at_us = np.where(records.is_carried, records.at_us, records.commit_timestamp_us)
-    jumps_ms = np.zeros(size, np.int64)
+    jumps_ms = np.zeros(key_count, np.int64)
     np.maximum.at(jumps_ms, records.key, (running_times(records.key, at_us) - at_us) // 1_000)
     return jumps_ms
 
 
-def _find_contradicting_samples(rows: Commits) -> _CarriedSamples:
+def _find_contradicting_samples(commits: Commits) -> _CarriedSamples:
     """Find carried samples that contradict records: at most one for each key, which is its last carried row.
 
     Such a sample comes after a record. Either it already shows the commit of a record of the present day, or its offset
     is below that of the previous record, which is at most ten minutes older.
     """
-    start_index = segment_starts(rows.key, rows.incarnation)
-    is_sample = rows.is_carried & ~rows.is_record & ~rows.is_deletion
-    record = last_index_before(rows.is_record & ~rows.is_deletion, start_index)
-    is_candidate = is_sample & is_segment_end(rows.key, rows.is_carried) & (record >= 0)
-    apart_us = rows.at_us - take(rows.at_us, record)
-    is_below = (rows.committed_offset < take(rows.committed_offset, record)) & (apart_us <= LARGEST_CLOCK_DIFFERENCE_US)
-    row = np.flatnonzero(_match_records(rows, is_candidate, is_later=True) | (is_candidate & is_below))
-    counted = rows.committed_offset[row] - rows.committed_offset[record[row]]
-    return _CarriedSamples(row=row, key=rows.key[row], counted=np.maximum(counted, 0))
+    start_index = segment_starts(commits.key, commits.incarnation)
+    is_sample = commits.is_carried & ~commits.is_record & ~commits.is_deletion
+    record_index = last_index_before(commits.is_record & ~commits.is_deletion, start_index)
+    is_candidate = is_sample & is_segment_end(commits.key, commits.is_carried) & (record_index >= 0)
+    distance_us = commits.at_us - take(commits.at_us, record_index)
+    is_below = (commits.committed_offset < take(commits.committed_offset, record_index)) & (
+        distance_us <= LARGEST_CLOCK_DIFFERENCE_US
+    )
+    sample_index = np.flatnonzero(_match_records(commits, is_candidate, is_later=True) | (is_candidate & is_below))
+    counted_offsets = commits.committed_offset[sample_index] - commits.committed_offset[record_index[sample_index]]
+    return _CarriedSamples(
+        sample_index=sample_index, key=commits.key[sample_index], counted_offsets=np.maximum(counted_offsets, 0)
+    )
 
 
-def _measure_advances(rows: Commits, carried_samples: _CarriedSamples, size: int) -> Ints:
+def _measure_advances(commits: Commits, carried_samples: _CarriedSamples, key_count: int) -> Ints:
     """Return by how many offsets each row advanced the commit of its key; negative for a rewind.
 
     NULL stands for a deletion, and for the first commit of an incarnation. Samples between two records, and samples
     that contradict the first or the last record, are ignored: they get 0, and no row is compared with them. No row is
     compared with `carried_samples` either.
     """
-    is_ignored = are_between_records(rows, size) | _show_later_record(rows) | _show_earlier_record(rows)
+    is_ignored = are_between_records(commits, key_count) | _show_later_record(commits) | _show_earlier_record(commits)
     is_compared = ~is_ignored
-    is_compared[carried_samples.row] = False
-    previous = last_index_before(is_compared, segment_starts(rows.key, rows.incarnation))
-    previous_offset = take(rows.committed_offset, previous)
-    is_known = (rows.committed_offset != NULL) & (previous_offset != NULL)
-    return np.where(is_ignored, 0, np.where(is_known, rows.committed_offset - previous_offset, NULL))
+    is_compared[carried_samples.sample_index] = False
+    previous_index = last_index_before(is_compared, segment_starts(commits.key, commits.incarnation))
+    previous_offset = take(commits.committed_offset, previous_index)
+    is_known = (commits.committed_offset != NULL) & (previous_offset != NULL)
+    return np.where(is_ignored, 0, np.where(is_known, commits.committed_offset - previous_offset, NULL))
 
 
-def _show_later_record(rows: Commits) -> Flags:
+def _show_later_record(commits: Commits) -> Flags:
     """Return a mask of the day's samples before the key's first record that already show a later record's commit.
 
     The coordinator's clock is ahead of the sampler's.
     """
-    is_sample = ~rows.is_record & ~rows.is_deletion & ~rows.is_carried
-    is_first = last_index_before(rows.is_record, segment_starts(rows.key)) < 0
-    return _match_records(rows, is_sample & is_first, is_later=True)
+    is_sample = ~commits.is_record & ~commits.is_deletion & ~commits.is_carried
+    is_before_records = last_index_before(commits.is_record, segment_starts(commits.key)) < 0
+    return _match_records(commits, is_sample & is_before_records, is_later=True)
 
 
-def _show_earlier_record(rows: Commits) -> Flags:
+def _show_earlier_record(commits: Commits) -> Flags:
     """Return a mask of the day's samples below the previous record that still show an earlier record's commit.
 
     The coordinator's clock is behind the sampler's.
     """
-    start_index = segment_starts(rows.key, rows.incarnation)
-    is_sample = ~rows.is_record & ~rows.is_deletion & ~rows.is_carried
-    record = last_index_before(rows.is_record & ~rows.is_deletion, start_index)
-    is_below = (record >= 0) & (rows.committed_offset < take(rows.committed_offset, record))
-    return _match_records(rows, is_sample & is_below, is_later=False)
+    start_index = segment_starts(commits.key, commits.incarnation)
+    is_sample = ~commits.is_record & ~commits.is_deletion & ~commits.is_carried
+    record_index = last_index_before(commits.is_record & ~commits.is_deletion, start_index)
+    is_below = (record_index >= 0) & (commits.committed_offset < take(commits.committed_offset, record_index))
+    return _match_records(commits, is_sample & is_below, is_later=False)
 
 
-def _match_records(rows: Commits, is_candidate: Flags, *, is_later: bool) -> Flags:
+def _match_records(commits: Commits, is_candidate: Flags, *, is_later: bool) -> Flags:
     """Return a mask of the candidates that show the commit of a record of the same key and incarnation.
 
     The record has the candidate's offset. It comes at most ten minutes after the candidate, or, if `is_later` is false,
     at most ten minutes before it.
     """
-    rows_of_candidates = np.flatnonzero(np.isin(rows.key, rows.key[is_candidate]))
-    key_rows = rows.take(rows_of_candidates)
+    candidate_indices = np.flatnonzero(np.isin(commits.key, commits.key[is_candidate]))
+    key_rows = commits.take(candidate_indices)
     order = np.lexsort((key_rows.at_us, key_rows.committed_offset, key_rows.incarnation, key_rows.key))
-    ordered = key_rows.take(order)
-    commit = (ordered.key, ordered.incarnation, ordered.committed_offset)
+    sorted_rows = key_rows.take(order)
+    commit_codes = (sorted_rows.key, sorted_rows.incarnation, sorted_rows.committed_offset)
     if is_later:
-        record = next_index_after(ordered.is_record, *commit)
+        record_index = next_index_after(sorted_rows.is_record, *commit_codes)
     else:
-        record = last_index_before(ordered.is_record, segment_starts(*commit))
-    apart_us = np.abs(take(ordered.at_us, record, missing=0) - ordered.at_us)
-    shows_record = np.zeros(len(rows), np.bool_)
-    shows_record[rows_of_candidates[order]] = (record >= 0) & (apart_us <= LARGEST_CLOCK_DIFFERENCE_US)
+        record_index = last_index_before(sorted_rows.is_record, segment_starts(*commit_codes))
+    distance_us = np.abs(take(sorted_rows.at_us, record_index, missing=0) - sorted_rows.at_us)
+    shows_record = np.zeros(len(commits), np.bool_)
+    shows_record[candidate_indices[order]] = (record_index >= 0) & (distance_us <= LARGEST_CLOCK_DIFFERENCE_US)
     return shows_record & is_candidate

@@ -122,28 +122,28 @@ class GroupIncarnation:
         self.other_changes = EpochChanges(has_start=True)
         self.members.mark_complete(members or ())
 
-    def read(self, index: int, record: GroupRecord) -> None:
+    def read(self, record_index: int, record: GroupRecord) -> None:
         """Apply the next record in the order of the log.
 
-        `index` is the record's index among all records that were read, and must increase. No record may follow a
+        `record_index` is the record's index among all records that were read, and must increase. No record may follow a
         removal. Call `upgrade` before the removal of a classic group.
 
         Records of members may change the members. After a removal of a group of any type, or an epoch of at most 2, all
         members are known. Only records of groups with epochs change `epochs` and `changes`.
         """
         if record.is_classic:
-            self.members.see_time(record)
+            self.members.note_time(record)
             return
-        change = self.members.read(index, record)
+        change = self.members.read(record_index, record)
         if change is not None and not change.has_joined_earlier:
             changes = self.changes if record.is_kip_848 else self.other_changes
             changes.count(change.member_id, change.step)
         if record.is_removal:
             self._remove(record)
         elif record.event_type == GROUP_EPOCH:
-            self._read_epoch(index, record)
+            self._read_epoch(record_index, record)
         elif record.shows_stable_member:
-            self._reach_epoch(index, record)
+            self._reach_epoch(record_index, record)
 
     def _remove(self, record: GroupRecord) -> None:
         """Apply the removal of a group of any type: all members are known, and no record may follow."""
@@ -157,7 +157,7 @@ class GroupIncarnation:
         else:
             self.changes = EpochChanges(self.changes.has_start, self.changes.kept_members)
 
-    def _read_epoch(self, index: int, record: GroupRecord) -> None:
+    def _read_epoch(self, record_index: int, record: GroupRecord) -> None:
         """Apply an epoch of a group of any type.
 
         An epoch of at most 2 shows the beginning of the group: from then on, all its members are known. Only an epoch
@@ -171,7 +171,7 @@ class GroupIncarnation:
         epoch = Epoch(
             is_kip_848=record.is_kip_848,
             protocol=record.protocol,
-            record_index=index,
+            record_index=record_index,
             at_us=record.at_us,
             number=record.epoch or 0,
             changes=changes,
@@ -184,7 +184,7 @@ class GroupIncarnation:
         else:
             self.other_changes = EpochChanges(has_start=True, epoch=record.epoch)
 
-    def _reach_epoch(self, index: int, record: GroupRecord) -> None:
+    def _reach_epoch(self, record_index: int, record: GroupRecord) -> None:
         """Apply a record of a member that is STABLE at an epoch.
 
         The first such record at the newest epoch is the member's arrival, if the member joined before that epoch began.
@@ -218,7 +218,7 @@ class GroupIncarnation:
         is_change = epoch.is_kip_848 or bool(epoch.changes.steps)
         if member_count == 0 and epoch.changes.has_start and not is_change:
             return None
-        quality, ended_us = _end(epoch, next_epoch, member_count)
+        quality, ended_us = _find_end(epoch, next_epoch, member_count)
         changes = self._known_changes(epoch, member_count)
         members_before = joined = left = None
         if changes is not None:
@@ -249,15 +249,15 @@ class GroupIncarnation:
         # The first epoch that compaction left need not be the group's first one. If members that joined earlier were
         # seen, the changes are those in the records that the broker wrote together with the epoch.
         if self.members.has_preexisting_at(epoch.record_index):
-            batch = EpochChanges()
+            batch_changes = EpochChanges()
             for change in self.members.changes_in_batch(epoch.record_index, epoch.at_us):
-                batch.count(change.member_id, change.step)
-            return batch
-        is_first = epoch.number <= _HIGHEST_FIRST_EPOCH and member_count is not None and member_count <= 1
-        return epoch.changes if is_first else None
+                batch_changes.count(change.member_id, change.step)
+            return batch_changes
+        is_first_epoch = epoch.number <= _HIGHEST_FIRST_EPOCH and member_count is not None and member_count <= 1
+        return epoch.changes if is_first_epoch else None
 
 
-def _end(epoch: Epoch, next_epoch: Epoch | None, member_count: int | None) -> tuple[str, int | None]:
+def _find_end(epoch: Epoch, next_epoch: Epoch | None, member_count: int | None) -> tuple[str, int | None]:
     """Return the quality of a rebalance's duration, and the end of the rebalance in µs since 1970 (None if open).
 
     `member_count` is the number of members that have to reach the epoch; None if unknown. No rebalance ends before it

@@ -85,7 +85,7 @@ class GroupCheckpoint:
         """
         # Members of a group usually subscribe to the same topics, so each list of topics is written once. The lists are
         # sorted as texts, because None among the names cannot be compared.
-        named = sorted(((topics, subject) for subject, topics in self.topics.items() if topics), key=str)
+        topics_and_subjects = sorted(((topics, subject) for subject, topics in self.topics.items() if topics), key=str)
         fields = {
             "membership": self.membership._asdict(),
             "changes": asdict(self.changes),
@@ -94,8 +94,8 @@ class GroupCheckpoint:
             "state": self.state,
             "member_count": self.member_count,
             "topics": [
-                {"names": names, "subjects": [subject._asdict() for _, subject in pairs]}
-                for names, pairs in groupby(named, itemgetter(0))
+                {"names": names, "subjects": [subject._asdict() for _, subject in subjects_of_topics]}
+                for names, subjects_of_topics in groupby(topics_and_subjects, itemgetter(0))
             ],
             "last_position": self.last_position,
         }
@@ -160,6 +160,6 @@ def _read_records(rows: Sequence[Mapping[str, Any]]) -> list[GroupRecord]:
     """Return the records from rows that `_without_nulls` returned; JSON has turned their tuples into lists."""
     records = []
     for row in rows:
-        lists = {name: tuple(row[name]) for name in ("member_ids", "topics") if name in row}
-        records.append(GroupRecord(**{**row, **lists}))
+        tuples = {name: tuple(row[name]) for name in ("member_ids", "topics") if name in row}
+        records.append(GroupRecord(**{**row, **tuples}))
     return records

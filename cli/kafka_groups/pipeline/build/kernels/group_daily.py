@@ -57,13 +57,13 @@ class GroupedKeyDays:
     idle_partitions: Ints  # partitions of the topic that were observed at least twice, always with one log end
     key_days: KeyDays
 
-    def take(self, rows: Flags | Ints) -> GroupedKeyDays:
+    def take(self, selection: Flags | Ints) -> GroupedKeyDays:
         """Return the rows that a mask or an array of indices selects."""
         return GroupedKeyDays(
-            group=self.group[rows],
-            topic=self.topic[rows],
-            idle_partitions=self.idle_partitions[rows],
-            key_days=self.key_days.take(rows),
+            group=self.group[selection],
+            topic=self.topic[selection],
+            idle_partitions=self.idle_partitions[selection],
+            key_days=self.key_days.take(selection),
         )
 
 
@@ -71,7 +71,7 @@ class GroupedKeyDays:
 class GroupCounts:
     """The counts of groups on a day that do not depend on commits: row i is group i; NULL where unknown."""
 
-    record_us: Ints  # the last record of the group's cluster, in µs since 1970
+    last_record_us: Ints  # the last record of the group's cluster, in µs since 1970
     # Highest number of members; UNKNOWN_COUNT if it was unknown at any time, NULL if no event has shown one.
     max_members: Ints
     rebalances: Ints  # number of rebalances
@@ -105,7 +105,7 @@ class GroupExtremes:
     """
 
     max_time_lag_ms: Ints
-    retention_margin: Ints  # smallest committed offset minus log start offset of the day
+    min_retention_margin: Ints  # smallest committed offset minus log start offset of the day
     last_retention_margin: Ints  # smallest one at the end of the day
     retention_left_ms: Ints  # shortest time until a log start passes the commit
     orphaned_partitions: Ints  # keys with a commit whose partition no longer exists
@@ -114,55 +114,68 @@ class GroupExtremes:
     worst_rule: Ints  # index in RULE_NAMES
 
 
-def sum_group_activity(keys: GroupedKeyDays, counts: GroupCounts, day: int) -> GroupActivity:
+def sum_group_activity(grouped_key_days: GroupedKeyDays, counts: GroupCounts, day: int) -> GroupActivity:
     """Return the activity of groups on a day (days since 1970), without groups that have no commit.
 
-    `keys` are the days of their keys. Row i of `counts` is group i.
+    `grouped_key_days` are the days of their keys. Row i of `counts` is group i.
     """
-    active = keys.take(keys.key_days.has_commit | (keys.key_days.moves > 0))
-    days = active.key_days
-    is_start = is_segment_start(active.group)
-    is_topic_start = is_segment_start(active.group, active.topic)
-    group_of_topic = active.group[is_topic_start]
+    active_keys = grouped_key_days.take(grouped_key_days.key_days.has_commit | (grouped_key_days.key_days.moves > 0))
+    active_days = active_keys.key_days
+    is_start = is_segment_start(active_keys.group)
+    is_topic_start = is_segment_start(active_keys.group, active_keys.topic)
+    group_of_topic = active_keys.group[is_topic_start]
     is_group_start_of_topics = is_segment_start(group_of_topic)
-    group = active.group[is_start]
-    commits_on_topic = reduce_segments(np.add, days.has_commit.astype(np.int64), is_topic_start)
-    has_commits = commits_on_topic > 0
-    skew = topic_skew(days.consumed, days.is_idle_partition, active.idle_partitions, is_topic_start)
-    commits = reduce_segments(np.add, days.commits, is_start)
-    has_records = reduce_segments(np.logical_or, days.has_records, is_start)
-    record_us = counts.record_us[group]
+    group = active_keys.group[is_start]
+    commits_on_topic = reduce_segments(np.add, active_days.has_commit.astype(np.int64), is_topic_start)
+    has_commit_on_topic = commits_on_topic > 0
+    skew = topic_skew(active_days.consumed, active_days.is_idle_partition, active_keys.idle_partitions, is_topic_start)
+    commits = reduce_segments(np.add, active_days.commits, is_start)
+    has_records = reduce_segments(np.logical_or, active_days.has_records, is_start)
+    last_record_us = counts.last_record_us[group]
     return GroupActivity(
         group=group,
         commits=np.where(has_records, commits, NULL),
-        commit_rate=_measure_commit_rate(commits, has_records, record_us, day),
+        commit_rate=_measure_commit_rate(commits, has_records, last_record_us, day),
         partitions=reduce_segments(np.add, commits_on_topic, is_group_start_of_topics),
-        topics=(np.searchsorted(group, group_of_topic[has_commits]), active.topic[is_topic_start][has_commits]),
-        consumed=sum_segments(days.consumed, is_start),
+        topics=(
+            np.searchsorted(group, group_of_topic[has_commit_on_topic]),
+            active_keys.topic[is_topic_start][has_commit_on_topic],
+        ),
+        consumed=sum_segments(active_days.consumed, is_start),
         skew=reduce_segments(np.fmax, skew, is_group_start_of_topics),
-        last_commit_us=reduce_segments(np.maximum, days.last_commit_us, is_start),
-        is_idle=_are_idle(days, is_start, record_us, counts.max_members[group]),
-        clock_jump_ms=reduce_segments(np.maximum, days.clock_jump_ms, is_start),
+        last_commit_us=reduce_segments(np.maximum, active_days.last_commit_us, is_start),
+        is_idle=_are_idle(active_days, is_start, last_record_us, counts.max_members[group]),
+        clock_jump_ms=reduce_segments(np.maximum, active_days.clock_jump_ms, is_start),
     )
 
 
-def _measure_commit_rate(commits: Ints, has_records: Flags, record_us: Ints, day: int) -> Floats:
+def find_share_groups(grouped_key_days: GroupedKeyDays, activity: GroupActivity) -> Ints:
+    """Return the groups that samples saw as share groups on the day of `grouped_key_days`, ascending.
+
+    Those with a row of `activity` are missing: their ids belonged to another kind of group on that day, too.
+    """
+    share_groups = np.unique(grouped_key_days.group[grouped_key_days.key_days.has_start_offset])
+    return share_groups[~np.isin(share_groups, activity.group)]
+
+
+def _measure_commit_rate(commits: Ints, has_records: Flags, last_record_us: Ints, day: int) -> Floats:
     """Return the commits per second from midnight to the last record that was read; NaN where no record was read."""
-    seconds = (record_us // 1_000 - day * DAY_US // 1_000) / 1_000
-    is_known = has_records & (record_us != NULL)
+    seconds = (last_record_us // 1_000 - day * DAY_US // 1_000) / 1_000
+    is_known = has_records & (last_record_us != NULL)
     return np.where(is_known, commits / np.maximum(_MIN_SECONDS, seconds), np.nan)
 
 
-def _are_idle(days: KeyDays, is_start: Flags, record_us: Ints, max_members: Ints) -> Flags:
+def _are_idle(active_days: KeyDays, is_start: Flags, last_record_us: Ints, max_members: Ints) -> Flags:
     """Return for each group whether it is idle: it had no member, and no commit in the 24 hours before it was observed.
 
-    `is_start` marks each group's first row in `days`. `record_us` (µs) and `max_members` have a value for each group.
+    `is_start` marks each group's first row in `active_days`. `last_record_us` (µs) and `max_members` have a value for
+    each group.
     """
-    sampled_us = reduce_segments(np.maximum, days.sampled_us, is_start)
-    last_move_us = reduce_segments(np.maximum, days.last_move_us, is_start)
-    observed_us = np.maximum(sampled_us, record_us)
-    is_known = (observed_us != NULL) & (last_move_us != NULL)
-    has_stood_still = is_known & (observed_us // 1_000 - last_move_us // 1_000 >= DAY_US // 1_000)
+    last_seen_us = reduce_segments(np.maximum, active_days.last_seen_us, is_start)
+    last_move_us = reduce_segments(np.maximum, active_days.last_move_us, is_start)
+    last_observed_us = np.maximum(last_seen_us, last_record_us)
+    is_known = (last_observed_us != NULL) & (last_move_us != NULL)
+    has_stood_still = is_known & (last_observed_us // 1_000 - last_move_us // 1_000 >= DAY_US // 1_000)
     # A group with UNKNOWN_COUNT may have had members, so it is not idle. With NULL, no event has shown a member.
     is_idle: Flags = has_stood_still & np.isin(max_members, (0, NULL))
     return is_idle
@@ -174,53 +187,63 @@ def topic_skew(consumed: Ints, is_idle_partition: Flags, idle_partitions: Ints, 
     `is_start` marks the first row of each topic. `idle_partitions` is the number of idle partitions of the topic, also
     of those without a commit of the group.
     """
-    amount = consumed.astype(np.float64)
-    total = reduce_segments(np.add, amount, is_start)
-    largest = reduce_segments(np.maximum, amount, is_start)
-    idle = reduce_segments(np.maximum, idle_partitions, is_start)
-    partitions = idle + reduce_segments(np.add, (~is_idle_partition).astype(np.float64), is_start)
-    has_enough = total >= _ENOUGH_RECORDS
-    return np.where(has_enough, largest * partitions / np.where(has_enough, total, 1.0), np.nan)
+    records_read = consumed.astype(np.float64)
+    topic_records = reduce_segments(np.add, records_read, is_start)
+    busiest_partition_records = reduce_segments(np.maximum, records_read, is_start)
+    idle_count = reduce_segments(np.maximum, idle_partitions, is_start)
+    partition_count = idle_count + reduce_segments(np.add, (~is_idle_partition).astype(np.float64), is_start)
+    has_enough_records = topic_records >= _ENOUGH_RECORDS
+    return np.where(
+        has_enough_records,
+        busiest_partition_records * partition_count / np.where(has_enough_records, topic_records, 1.0),
+        np.nan,
+    )
 
 
-def find_group_extremes(keys: GroupedKeyDays, statuses: GroupStatuses, size: int) -> GroupExtremes:
-    """Return the extremes of `size` groups on the day of `keys`, including keys whose commit was deleted.
+def find_group_extremes(grouped_key_days: GroupedKeyDays, statuses: GroupStatuses, group_count: int) -> GroupExtremes:
+    """Return the extremes of `group_count` groups on one day, including keys whose commit was deleted.
 
     The last margins are taken from partitions that were observed in the ten minutes before the group's last
     observation. A partition does not count if its commit was deleted between its own last observation and the group's.
     """
-    days = keys.key_days
-    is_start = is_segment_start(keys.group)
-    groups = keys.group[is_start]
-    last_of_group_ms = segment_maximum(days.last_margin_at_ms, keys.group)
+    key_days = grouped_key_days.key_days
+    is_start = is_segment_start(grouped_key_days.group)
+    groups = grouped_key_days.group[is_start]
+    last_observed_of_group_ms = segment_maximum(key_days.last_retention_margin_at_ms, grouped_key_days.group)
     # NULL divided by 1,000 is earlier than every time.
-    deleted_ms = days.deleted_us // 1_000
-    is_deleted = (deleted_ms > days.last_margin_at_ms) & (deleted_ms <= last_of_group_ms)
-    is_fresh = (days.last_margin_at_ms != NULL) & (last_of_group_ms - days.last_margin_at_ms <= FRESH_MS) & ~is_deleted
-    last_margin = np.where(is_fresh, days.last_margin, NULL)
-    retention_left_ms = np.where(is_fresh, days.retention_left_ms, NULL)
-    orphaned = reduce_segments(np.add, days.is_orphaned.astype(np.int64), is_start)
+    deleted_ms = key_days.deleted_us // 1_000
+    is_deleted = (deleted_ms > key_days.last_retention_margin_at_ms) & (deleted_ms <= last_observed_of_group_ms)
+    is_fresh = (
+        (key_days.last_retention_margin_at_ms != NULL)
+        & (last_observed_of_group_ms - key_days.last_retention_margin_at_ms <= FRESH_MS)
+        & ~is_deleted
+    )
+    last_retention_margin = np.where(is_fresh, key_days.last_retention_margin, NULL)
+    retention_left_ms = np.where(is_fresh, key_days.retention_left_ms, NULL)
+    orphaned_partitions = reduce_segments(np.add, key_days.is_orphaned.astype(np.int64), is_start)
     is_status_start = is_segment_start(statuses.group)
     status_groups = statuses.group[is_status_start]
     # A status also counts partitions whose last observation is on the day before.
-    time_lag_ms = _spread(groups, reduce_segments(np.maximum, days.max_time_lag_ms, is_start), size)
-    status_time_lag_ms = _spread(
-        status_groups, reduce_segments(np.maximum, statuses.time_lag_ms, is_status_start), size
+    time_lag_ms = _place_by_group(groups, reduce_segments(np.maximum, key_days.max_time_lag_ms, is_start), group_count)
+    status_time_lag_ms = _place_by_group(
+        status_groups, reduce_segments(np.maximum, statuses.time_lag_ms, is_status_start), group_count
     )
     return GroupExtremes(
         max_time_lag_ms=np.maximum(time_lag_ms, status_time_lag_ms),
-        retention_margin=_spread(groups, min_known(days.min_margin, is_start), size),
-        last_retention_margin=_spread(groups, min_known(last_margin, is_start), size),
-        retention_left_ms=_spread(groups, min_known(retention_left_ms, is_start), size),
-        orphaned_partitions=_spread(groups, orphaned, size),
-        max_lag=_spread(status_groups, reduce_segments(np.maximum, statuses.lag, is_status_start), size),
-        last_lag=_spread(status_groups, statuses.lag[is_segment_end(statuses.group)], size),
-        worst_rule=_spread(status_groups, reduce_segments(np.maximum, statuses.rule, is_status_start), size),
+        min_retention_margin=_place_by_group(groups, min_known(key_days.min_retention_margin, is_start), group_count),
+        last_retention_margin=_place_by_group(groups, min_known(last_retention_margin, is_start), group_count),
+        retention_left_ms=_place_by_group(groups, min_known(retention_left_ms, is_start), group_count),
+        orphaned_partitions=_place_by_group(groups, orphaned_partitions, group_count),
+        max_lag=_place_by_group(status_groups, reduce_segments(np.maximum, statuses.lag, is_status_start), group_count),
+        last_lag=_place_by_group(status_groups, statuses.lag[is_segment_end(statuses.group)], group_count),
+        worst_rule=_place_by_group(
+            status_groups, reduce_segments(np.maximum, statuses.rule, is_status_start), group_count
+        ),
     )
 
 
-def _spread(groups: Ints, values: Ints, size: int) -> Ints:
-    """Return an array of `size` values that has each value at the index of its group, and NULL elsewhere."""
-    spread = np.full(size, NULL)
-    spread[groups] = values
-    return spread
+def _place_by_group(groups: Ints, values: Ints, group_count: int) -> Ints:
+    """Return an array of `group_count` values that has each value at the index of its group, and NULL elsewhere."""
+    values_by_group = np.full(group_count, NULL)
+    values_by_group[groups] = values
+    return values_by_group

@@ -74,32 +74,40 @@ def build_group_days(state: str | None, events: Mapping[int, DayEvents], days: C
     """
     for day in sorted({*days, *events}):
         next_records = events.get(day + 1, DayEvents()).records if day in days else ()
-        built = _build_day(GroupCheckpoint.from_json(state), day, events.get(day, DayEvents()), next_records)
-        state = built.state
+        group_day = _build_day(GroupCheckpoint.from_json(state), day, events.get(day, DayEvents()), next_records)
+        state = group_day.state
         if day in days:
-            yield built
+            yield group_day
 
 
-def _build_day(before: GroupCheckpoint, day: int, events: DayEvents, next_records: Sequence[GroupRecord]) -> GroupDay:
+def _build_day(
+    checkpoint_before: GroupCheckpoint, day: int, events: DayEvents, next_records: Sequence[GroupRecord]
+) -> GroupDay:
     """Return a day (days since 1970) from the checkpoint before it, its events, and the records of the next day.
 
     Records of both days are in the order of the log. Records of the next day only end or change rebalances of this day.
     """
-    recent = _recent_records(before, day)
-    late = [record for record in events.records if recent is not None and recent.is_late(record)]
-    records = [record for record in events.records if recent is None or not recent.is_late(record)]
-    start = _insert_late(before, recent, late) if recent is not None and late else before
-    reader = GroupReader(start)
-    new_recent = _read_day(reader, records, day)
-    timeline = build_timeline((start.state, start.member_count), reader.entries(), events.samples)
-    checkpoint = replace(reader.checkpoint(*timeline.last), recent=new_recent)
+    recent_records = _find_recent_records(checkpoint_before, day)
+    late_records = [
+        record for record in events.records if recent_records is not None and recent_records.is_late(record)
+    ]
+    records = [record for record in events.records if recent_records is None or not recent_records.is_late(record)]
+    start_checkpoint = (
+        _insert_late_records(checkpoint_before, recent_records, late_records)
+        if recent_records is not None and late_records
+        else checkpoint_before
+    )
+    reader = GroupReader(start_checkpoint)
+    recent_records_of_day = _read_day(reader, records, day)
+    timeline = build_timeline((start_checkpoint.state, start_checkpoint.member_count), reader.entries(), events.samples)
+    checkpoint = replace(reader.checkpoint(*timeline.last), recent=recent_records_of_day)
     topics = events.topics | reader.topics()
-    if recent is not None and late:
+    if recent_records is not None and late_records:
         # Late records of this day may have begun rebalances, between records of the day before.
-        reader = _read_from(recent.before, recent.join([*events.records, *next_records]))
-    elif new_recent is not None and any(map(new_recent.is_late, next_records)):
+        reader = _read_from(recent_records.before, recent_records.join([*events.records, *next_records]))
+    elif recent_records_of_day is not None and any(map(recent_records_of_day.is_late, next_records)):
         # Late records of the next day come between the records of rebalances of this day.
-        reader = _read_from(before, sorted([*records, *next_records], key=log_position))
+        reader = _read_from(checkpoint_before, sorted([*records, *next_records], key=log_position))
     else:
         reader.read(next_records)
     rebalances = [rebalance for rebalance in reader.rebalances() if rebalance.started_at // DAY_US == day]
@@ -123,43 +131,49 @@ def _read_day(reader: GroupReader, records: Sequence[GroupRecord], day: int) -> 
         if record.at_us >= recent_us:
             reader.read(records[:index])
             # The state and number of members of this checkpoint are not used: the timeline of the day has them.
-            before = reader.checkpoint(None, NULL)
+            checkpoint_before = reader.checkpoint(None, NULL)
             reader.read(records[index:])
-            return RecentRecords(before, records[index:])
+            return RecentRecords(checkpoint_before, records[index:])
     reader.read(records)
     return None
 
 
-def _recent_records(before: GroupCheckpoint, day: int) -> RecentRecords | None:
+def _find_recent_records(checkpoint_before: GroupCheckpoint, day: int) -> RecentRecords | None:
     """Return the recent records of the day before `day`; None if that day had none.
 
     Recent records of an earlier day are no longer recent.
     """
-    recent = before.recent
-    return recent if recent is not None and recent.records[0].at_us // DAY_US == day - 1 else None
+    recent_records = checkpoint_before.recent
+    return (
+        recent_records if recent_records is not None and recent_records.records[0].at_us // DAY_US == day - 1 else None
+    )
 
 
-def _insert_late(before: GroupCheckpoint, recent: RecentRecords, late: Sequence[GroupRecord]) -> GroupCheckpoint:
-    """Return `before` as it would be if the late records had been read in the order of the log.
+def _insert_late_records(
+    checkpoint_before: GroupCheckpoint, recent_records: RecentRecords, late_records: Sequence[GroupRecord]
+) -> GroupCheckpoint:
+    """Return `checkpoint_before` as it would be if the late records had been read in the order of the log.
 
-    `recent` are the recent records of `before`. The state and the number of members stay unless the late records change
-    them, because a sample may have shown more than the records.
+    `recent_records` are the recent records of `checkpoint_before`. The state and the number of members stay unless the
+    late records change them, because a sample may have shown more than the records.
     """
-    reader = _read_from(recent.before, recent.join(late))
-    shown = _last_shown(reader)
-    if shown is None or shown == _last_shown(_read_from(recent.before, recent.records)):
-        shown = before.state, before.member_count
-    return reader.checkpoint(*shown)
+    reader = _read_from(recent_records.before, recent_records.join(late_records))
+    shown_state = _find_last_shown(reader)
+    if shown_state is None or shown_state == _find_last_shown(
+        _read_from(recent_records.before, recent_records.records)
+    ):
+        shown_state = checkpoint_before.state, checkpoint_before.member_count
+    return reader.checkpoint(*shown_state)
 
 
-def _read_from(before: GroupCheckpoint, records: Sequence[GroupRecord]) -> GroupReader:
+def _read_from(checkpoint_before: GroupCheckpoint, records: Sequence[GroupRecord]) -> GroupReader:
     """Return a reader that has read records, in the order of the log, from a checkpoint on."""
-    reader = GroupReader(before)
+    reader = GroupReader(checkpoint_before)
     reader.read(records)
     return reader
 
 
-def _last_shown(reader: GroupReader) -> tuple[str | None, int] | None:
+def _find_last_shown(reader: GroupReader) -> tuple[str | None, int] | None:
     """Return the state and the number of members that the records show at the end; None if they show neither."""
     entries = drop_superseded(reader.entries())
     return (entries[-1].state, entries[-1].member_count) if entries else None

@@ -42,7 +42,7 @@ from kafka_groups.pipeline.build.kernels.group_records import (
     GroupRecord,
     log_position,
 )
-from kafka_groups.pipeline.build.kernels.group_timeline import Entry
+from kafka_groups.pipeline.build.kernels.group_timeline import TimelineEntry
 from kafka_groups.pipeline.build.kernels.rebalance_rows import Rebalance
 
 # A removal followed by a record of the other protocol within this time is an upgrade or downgrade. Both are in one
@@ -51,22 +51,32 @@ _ONE_BATCH_US: Final = 60_000_000
 # The events of a record of a group with epochs itself, in contrast to those of its members.
 _EPOCH_GROUP_EVENTS: Final = frozenset({GROUP_EPOCH, GROUP_REMOVED})
 # Suffixes of types. A record of such a type replaces the topics that the previous record with its key named.
-_TYPES_WITH_TOPICS: Final = (CLASSIC_GROUP, "MemberMetadata", "StatePartitionMetadata", "RegularExpression", "Topology")
+_SUFFIXES_OF_TOPIC_TYPES: Final = (
+    CLASSIC_GROUP,
+    "MemberMetadata",
+    "StatePartitionMetadata",
+    "RegularExpression",
+    "Topology",
+)
 
 
 class GroupReader:
     """A group from a checkpoint on, as shown by the records that were read."""
 
-    def __init__(self, before: GroupCheckpoint) -> None:
+    def __init__(self, checkpoint_before: GroupCheckpoint) -> None:
         """Begin with a checkpoint, which is not modified; its state, member count and `recent` are not used."""
         self._incarnations = [
-            GroupIncarnation(before.membership, deepcopy(before.changes), deepcopy(before.other_changes))
+            GroupIncarnation(
+                checkpoint_before.membership,
+                deepcopy(checkpoint_before.changes),
+                deepcopy(checkpoint_before.other_changes),
+            )
         ]
-        self._generation = before.generation
-        self._topics = dict(before.topics)
-        self._last_position = before.last_position
+        self._generation = checkpoint_before.generation
+        self._topics = dict(checkpoint_before.topics)
+        self._last_position = checkpoint_before.last_position
         self._next_index = 0
-        self._protocol_entries = list[Entry]()
+        self._protocol_entries = list[TimelineEntry]()
         self._protocol_record: GroupRecord | None = None  # the last one about the group itself
         self._classic_rebalances = list[Rebalance]()
 
@@ -76,27 +86,27 @@ class GroupReader:
         This may be called again with later records.
         """
         for record in records:
-            index = self._next_index
+            record_index = self._next_index
             self._next_index += 1
             self._last_position = log_position(record)
-            last = self._incarnations[-1]
-            if last.is_removed:
-                last = GroupIncarnation(last.membership(), last.changes, last.other_changes)
-                self._incarnations.append(last)
+            incarnation = self._incarnations[-1]
+            if incarnation.is_removed:
+                incarnation = GroupIncarnation(incarnation.membership(), incarnation.changes, incarnation.other_changes)
+                self._incarnations.append(incarnation)
             if record.is_classic:
-                self._read_classic(index, record)
+                self._read_classic(record_index, record)
             elif record.event_type in _EPOCH_GROUP_EVENTS:
-                self._read_epoch_group(index, record)
-            if record.record_name.endswith(_TYPES_WITH_TOPICS):
+                self._read_epoch_group(record_index, record)
+            if record.record_name.endswith(_SUFFIXES_OF_TOPIC_TYPES):
                 self._topics[Subject(record.record_name, record.member_id, record.expression)] = record.topics
-            last.read(index, record)
+            incarnation.read(record_index, record)
 
-    def _read_classic(self, index: int, record: GroupRecord) -> None:
+    def _read_classic(self, record_index: int, record: GroupRecord) -> None:
         """Apply a record of a classic group: a generation, or the group's removal, which may be an upgrade to KIP-848.
 
         A removal passes the members that an upgrade would keep to the incarnation; None if they are unknown.
         """
-        self._add_removal_entry(index, record)
+        self._add_removal_entry(record_index, record)
         generation = self._generation
         if record.is_removal:
             has_members = generation is not None and generation.number is not None and not generation.is_removal
@@ -108,36 +118,36 @@ class GroupReader:
         if rebalance is not None:
             self._classic_rebalances.append(rebalance)
         state = "Stable" if record.event_type == GENERATION else "Empty"
-        self._protocol_entries.append(Entry(record.at_us, index, state, len(record.member_ids or ())))
+        self._protocol_entries.append(TimelineEntry(record.at_us, record_index, state, len(record.member_ids or ())))
         self._generation = Generation.from_record(record)
 
-    def _read_epoch_group(self, index: int, record: GroupRecord) -> None:
+    def _read_epoch_group(self, record_index: int, record: GroupRecord) -> None:
         """Apply a record of a group with epochs itself: an epoch, or the group's removal.
 
         The removal of a KIP-848 group may be a downgrade.
         """
-        self._add_removal_entry(index, record)
+        self._add_removal_entry(record_index, record)
         if record.is_removal and record.record_name == CONSUMER_GROUP:
             # An online downgrade removes all members in its batch, and keeps them as classic members.
             kept_members = self._incarnations[-1].changes.all_left()
             self._generation = Generation.downgraded(record, kept_members)
 
-    def _add_removal_entry(self, index: int, record: GroupRecord) -> None:
+    def _add_removal_entry(self, record_index: int, record: GroupRecord) -> None:
         """Add the entry of a removal, or delete the last one if this record shows an online upgrade or downgrade.
 
         After an upgrade or downgrade, a record of the other protocol follows the removal at once. Share and streams
         groups have neither.
         """
-        previous = self._protocol_record or record
-        is_convertible = {previous.record_name, record.record_name} == {CLASSIC_GROUP, CONSUMER_GROUP}
-        is_same_batch = record.at_us - previous.at_us <= _ONE_BATCH_US
+        previous_record = self._protocol_record or record
+        is_convertible = {previous_record.record_name, record.record_name} == {CLASSIC_GROUP, CONSUMER_GROUP}
+        is_same_batch = record.at_us - previous_record.at_us <= _ONE_BATCH_US
         self._protocol_record = record
         if record.is_removal:
-            self._protocol_entries.append(Entry(record.at_us, index, "Dead", 0))
-        elif previous.is_removal and is_convertible and is_same_batch:
+            self._protocol_entries.append(TimelineEntry(record.at_us, record_index, "Dead", 0))
+        elif previous_record.is_removal and is_convertible and is_same_batch:
             self._protocol_entries.pop()
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[TimelineEntry]:
         """Return the entries of all records that show a state or a number of members, in any order.
 
         Records that are read later may change the entries: they may revoke a removal, or show preexisting members.
@@ -156,13 +166,15 @@ class GroupReader:
 
         Records that are read later may end or complete the rebalances of groups with epochs.
         """
-        epochs = [(incarnation, epoch) for incarnation in self._incarnations for epoch in incarnation.epochs]
-        next_epochs = [epoch for _, epoch in epochs[1:]]
-        of_epochs = [
-            incarnation.rebalance(epoch, next_epoch)
-            for (incarnation, epoch), next_epoch in zip_longest(epochs, next_epochs)
+        incarnations_and_epochs = [
+            (incarnation, epoch) for incarnation in self._incarnations for epoch in incarnation.epochs
         ]
-        return [*self._classic_rebalances, *filter(None, of_epochs)]
+        next_epochs = [epoch for _, epoch in incarnations_and_epochs[1:]]
+        epoch_rebalances = [
+            incarnation.rebalance(epoch, next_epoch)
+            for (incarnation, epoch), next_epoch in zip_longest(incarnations_and_epochs, next_epochs)
+        ]
+        return [*self._classic_rebalances, *filter(None, epoch_rebalances)]
 
     def checkpoint(self, state: str | None, member_count: int) -> GroupCheckpoint:
         """Return what is known after the last record that was read, without `recent`.
@@ -170,11 +182,11 @@ class GroupReader:
         `state` and `member_count` come from `Timeline.last`, which includes samples. An unknown state is None, and an
         unknown number of members is UNKNOWN_COUNT or NULL.
         """
-        last = self._incarnations[-1]
+        incarnation = self._incarnations[-1]
         return GroupCheckpoint(
-            membership=last.membership(),
-            changes=deepcopy(last.changes),
-            other_changes=deepcopy(last.other_changes),
+            membership=incarnation.membership(),
+            changes=deepcopy(incarnation.changes),
+            other_changes=deepcopy(incarnation.other_changes),
             generation=self._generation,
             state=state,
             member_count=member_count,

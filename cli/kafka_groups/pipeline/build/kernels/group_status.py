@@ -92,72 +92,76 @@ def new_statuses(*, at_us: Ints, lag: Ints) -> PartitionStatuses:
 
     They have key 0 and the first rule, and their time lags are unknown. All other numbers are NULL or NaN.
     """
-    size = len(at_us)
+    row_count = len(at_us)
     return PartitionStatuses(
-        key=np.zeros(size, np.int64),
+        key=np.zeros(row_count, np.int64),
         at_us=at_us,
-        rule=np.zeros(size, np.int64),
-        verdict_since_ms=np.full(size, NULL),
+        rule=np.zeros(row_count, np.int64),
+        verdict_since_ms=np.full(row_count, NULL),
         lag=lag,
-        time_lag_ms=np.full(size, NULL),
-        time_lag_quality=np.full(size, time_lag.UNKNOWN),
-        consume_rate=np.full(size, np.nan),
-        produce_rate=np.full(size, np.nan),
-        catch_up_ms=np.full(size, NULL),
+        time_lag_ms=np.full(row_count, NULL),
+        time_lag_quality=np.full(row_count, time_lag.UNKNOWN),
+        consume_rate=np.full(row_count, np.nan),
+        produce_rate=np.full(row_count, np.nan),
+        catch_up_ms=np.full(row_count, NULL),
     )
 
 
-def combine_statuses(rows: StatusesByGroup, day: int) -> GroupStatuses:
+def combine_statuses(grouped_statuses: StatusesByGroup, day: int) -> GroupStatuses:
     """Return the statuses of groups at the times of a day (days since 1970).
 
-    `rows` are, in any order, the statuses of the day, statuses of the day before that still count, and the deletions of
-    commits (rows without a rule).
+    `grouped_statuses` are, in any order, the statuses of the day, statuses of the day before that still count, and
+    the deletions of commits (rows without a rule).
     """
-    ordered = _sort(rows)
-    moments = _Moments.of(ordered, day)
-    index, moment = moments.spread(ordered)
-    statuses = ordered.statuses.take(index)
+    sorted_statuses = _sort_statuses(grouped_statuses)
+    moments = _Moments.of(sorted_statuses, day)
+    status_index, moment = moments.spread(sorted_statuses)
+    counted_statuses = sorted_statuses.statuses.take(status_index)
     is_start = is_segment_start(moment)
     partitions = reduce_segments(np.add, np.ones(len(moment), np.int64), is_start)
-    rule = reduce_segments(np.maximum, statuses.rule, is_start)
-    stays_behind = (statuses.lag > 0) & (statuses.catch_up_ms == NULL)
+    worst_rule = reduce_segments(np.maximum, counted_statuses.rule, is_start)
+    stays_behind = (counted_statuses.lag > 0) & (counted_statuses.catch_up_ms == NULL)
     never_catches_up = reduce_segments(np.logical_or, stays_behind, is_start)
-    rank = _BY_CERTAINTY[statuses.time_lag_quality]
+    certainty_rank = _BY_CERTAINTY[counted_statuses.time_lag_quality]
     return GroupStatuses(
-        group=ordered.group[index][is_start],
+        group=sorted_statuses.group[status_index][is_start],
         at_us=moments.at_us[moment[is_start]],
-        rule=rule,
-        verdict_since_ms=_find_verdict_starts(statuses, rule, is_start),
+        rule=worst_rule,
+        verdict_since_ms=_find_verdict_starts(counted_statuses, worst_rule, is_start),
         partitions=partitions,
-        lag=sum_segments(np.maximum(statuses.lag, 0), is_start),
-        time_lag_ms=reduce_segments(np.maximum, statuses.time_lag_ms, is_start),
-        time_lag_quality=_BY_CERTAINTY[reduce_segments(np.maximum, rank, is_start)],
-        consume_rate=reduce_segments(np.add, statuses.consume_rate, is_start),
-        produce_rate=reduce_segments(np.add, statuses.produce_rate, is_start),
-        catch_up_ms=np.where(never_catches_up, NULL, reduce_segments(np.maximum, statuses.catch_up_ms, is_start)),
+        lag=sum_segments(np.maximum(counted_statuses.lag, 0), is_start),
+        time_lag_ms=reduce_segments(np.maximum, counted_statuses.time_lag_ms, is_start),
+        time_lag_quality=_BY_CERTAINTY[reduce_segments(np.maximum, certainty_rank, is_start)],
+        consume_rate=reduce_segments(np.add, counted_statuses.consume_rate, is_start),
+        produce_rate=reduce_segments(np.add, counted_statuses.produce_rate, is_start),
+        catch_up_ms=np.where(
+            never_catches_up, NULL, reduce_segments(np.maximum, counted_statuses.catch_up_ms, is_start)
+        ),
     )
 
 
-def _find_verdict_starts(statuses: PartitionStatuses, rule: Ints, is_start: Flags) -> Ints:
+def _find_verdict_starts(counted_statuses: PartitionStatuses, worst_rule: Ints, is_start: Flags) -> Ints:
     """Return for each segment when its group's verdict began, in ms since 1970, from the verdicts of the partitions.
 
-    `rule` is the worst rule of each segment, and `is_start` marks the first rows of segments.
+    `worst_rule` is the worst rule of each segment, and `is_start` marks the first rows of segments.
     """
-    segment_rule = rule[np.cumsum(is_start) - 1]
-    has_verdict = RANK_OF_RULE[statuses.rule] == RANK_OF_RULE[segment_rule]
-    earliest_ms = min_known(np.where(has_verdict, statuses.verdict_since_ms, NULL), is_start)
-    latest_ms = reduce_segments(np.maximum, statuses.verdict_since_ms, is_start)
-    return np.where(RANK_OF_RULE[rule] == 0, latest_ms, earliest_ms)
+    worst_rule_of_row = worst_rule[np.cumsum(is_start) - 1]
+    has_worst_verdict = RANK_OF_RULE[counted_statuses.rule] == RANK_OF_RULE[worst_rule_of_row]
+    earliest_ms = min_known(np.where(has_worst_verdict, counted_statuses.verdict_since_ms, NULL), is_start)
+    latest_ms = reduce_segments(np.maximum, counted_statuses.verdict_since_ms, is_start)
+    return np.where(RANK_OF_RULE[worst_rule] == 0, latest_ms, earliest_ms)
 
 
-def _sort(rows: StatusesByGroup) -> StatusesByGroup:
+def _sort_statuses(grouped_statuses: StatusesByGroup) -> StatusesByGroup:
     """Return the rows by group, partition and time; a deletion (rule NULL) comes after a status of the same time."""
-    is_deletion = rows.statuses.rule == NULL
-    order = np.lexsort((is_deletion, rows.statuses.at_us, rows.partition, rows.group))
+    is_deletion = grouped_statuses.statuses.rule == NULL
+    order = np.lexsort(
+        (is_deletion, grouped_statuses.statuses.at_us, grouped_statuses.partition, grouped_statuses.group)
+    )
     return StatusesByGroup(
-        group=rows.group[order],
-        partition=rows.partition[order],
-        statuses=rows.statuses.take(order),
+        group=grouped_statuses.group[order],
+        partition=grouped_statuses.partition[order],
+        statuses=grouped_statuses.statuses.take(order),
     )
 
 
@@ -165,56 +169,61 @@ def _sort(rows: StatusesByGroup) -> StatusesByGroup:
 class _Moments:
     """The moments of groups: each pair of a group and a time at which one of its partitions has a row, in this order.
 
-    - `keys` has the `merge_key` of the group and time of each moment. Times before `base_us` are equal in the keys.
-    - `of_row` is the moment of each row.
+    - `moment_keys` has the `merge_key` of the group and time of each moment. Times before `base_us` are equal in the
+      keys.
+    - `moment_of_row` is the moment of each row.
     - `at_us` is the time of each moment, 0 where only commits were deleted.
     """
 
-    keys: Ints
-    of_row: Ints
+    moment_keys: Ints
+    moment_of_row: Ints
     at_us: Ints
     base_us: int
     day: int
 
     @classmethod
-    def of(cls, rows: StatusesByGroup, day: int) -> _Moments:
-        """Return the moments of rows that `_sort` returned, so that `of_row[i]` is the moment of row i.
+    def of(cls, sorted_statuses: StatusesByGroup, day: int) -> _Moments:
+        """Return the moments of rows that `_sort_statuses` returned, so that `moment_of_row[i]` is the moment of row i.
 
         `day` is in days since 1970.
         """
         # Rows of the day before are at most FRESH_MS older than midnight; the base is twice as far back.
         base_us = day * DAY_US - 2 * FRESH_MS * 1_000
-        at_us = rows.statuses.at_us
-        keys, of_row = np.unique(merge_key(rows.group, at_us, base_us), return_inverse=True)
-        is_status = rows.statuses.rule != NULL
-        time_us = np.zeros(len(keys), np.int64)
-        time_us[of_row[is_status]] = at_us[is_status]
-        return cls(keys, of_row, time_us, base_us, day)
+        at_us = sorted_statuses.statuses.at_us
+        moment_keys, moment_of_row = np.unique(merge_key(sorted_statuses.group, at_us, base_us), return_inverse=True)
+        is_status = sorted_statuses.statuses.rule != NULL
+        moment_us = np.zeros(len(moment_keys), np.int64)
+        moment_us[moment_of_row[is_status]] = at_us[is_status]
+        return cls(moment_keys, moment_of_row, moment_us, base_us, day)
 
-    def spread(self, rows: StatusesByGroup) -> tuple[Ints, Ints]:
+    def spread(self, sorted_statuses: StatusesByGroup) -> tuple[Ints, Ints]:
         """Return all pairs of a status and a moment of the day at which it counts, by moment.
 
-        `rows` are the rows that `of` received. The first array has indices in `rows`, the second has indices of
-        moments. A status counts at least at its own moment.
+        `sorted_statuses` are the rows that `of` received. The first array has indices in `sorted_statuses`, the second
+        has indices of moments. A status counts at least at its own moment.
         """
-        is_status = rows.statuses.rule != NULL
-        count = np.where(is_status, np.maximum(self._last_moment(rows) - self.of_row, 0) + 1, 0)
-        index, moment = expand_ranges(self.of_row, count)
+        is_status = sorted_statuses.statuses.rule != NULL
+        moment_count = np.where(
+            is_status, np.maximum(self._last_moment(sorted_statuses) - self.moment_of_row, 0) + 1, 0
+        )
+        status_index, moment = expand_ranges(self.moment_of_row, moment_count)
         order = np.argsort(moment, kind="stable")
         order = order[self.at_us[moment[order]] >= self.day * DAY_US]
-        return index[order], moment[order]
+        return status_index[order], moment[order]
 
-    def _last_moment(self, rows: StatusesByGroup) -> Ints:
+    def _last_moment(self, sorted_statuses: StatusesByGroup) -> Ints:
         """Return the last moment at which each row counts: before its partition's next row, and while it is fresh.
 
         This is before the row's own moment if the next row has the same time.
         """
         # Brokers return milliseconds: a status counts until the end of its millisecond.
-        stale_us = (rows.statuses.at_us // 1_000 + FRESH_MS + 1) * 1_000
-        last_fresh = np.searchsorted(self.keys, merge_key(rows.group, stale_us, self.base_us)) - 1
-        before_next_row = np.append(self.of_row[1:], 0) - 1
-        is_last_of_partition = is_segment_end(rows.group, rows.partition)
-        return np.where(is_last_of_partition, last_fresh, np.minimum(last_fresh, before_next_row))
+        stale_us = (sorted_statuses.statuses.at_us // 1_000 + FRESH_MS + 1) * 1_000
+        last_fresh_moment = (
+            np.searchsorted(self.moment_keys, merge_key(sorted_statuses.group, stale_us, self.base_us)) - 1
+        )
+        before_next_row = np.append(self.moment_of_row[1:], 0) - 1
+        is_last_of_partition = is_segment_end(sorted_statuses.group, sorted_statuses.partition)
+        return np.where(is_last_of_partition, last_fresh_moment, np.minimum(last_fresh_moment, before_next_row))
 
 
 def min_known(values: Ints, is_start: Flags) -> Ints:

@@ -6,8 +6,8 @@ time on, so the previous record never takes effect.
 
 Example: generation 6 has an earlier time than generation 5, because the broker that wrote 5 is ten seconds ahead.
 
->>> entries = [Entry(10, 0, "Stable", 4), Entry(30, 1, "Stable", 5), Entry(25, 2, "Stable", 6)]
->>> entries.append(Entry(40, 3, "Empty", 0))
+>>> entries = [TimelineEntry(10, 0, "Stable", 4), TimelineEntry(30, 1, "Stable", 5), TimelineEntry(25, 2, "Stable", 6)]
+>>> entries.append(TimelineEntry(40, 3, "Empty", 0))
 >>> timeline = build_timeline((None, 9), entries, Timeline())
 >>> timeline.times[1:].tolist(), timeline.member_counts.tolist()
 ([10, 25, 40], [9, 4, 6, 0])
@@ -30,7 +30,7 @@ from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Array, Ints
 UNKNOWN_COUNT: Final = -1
 
 
-class Entry(NamedTuple):
+class TimelineEntry(NamedTuple):
     """The state of a group and its number of members from a record on."""
 
     at_us: int  # time of the record, in microseconds since 1970
@@ -66,33 +66,35 @@ class Timeline(NamedTuple):
         return self.states[-1], int(self.member_counts[-1])
 
 
-def build_timeline(before: tuple[str | None, int], entries: Sequence[Entry], samples: Timeline) -> Timeline:
+def build_timeline(
+    state_before: tuple[str | None, int], entries: Sequence[TimelineEntry], samples: Timeline
+) -> Timeline:
     """Return the timeline of a day from the state and the number of members before it, entries of records, and samples.
 
     Entries may be in any order. A sample comes before an entry with the same time. If an entry or a sample does not
     show the number of members, the previous number stays.
     """
-    valid = sorted(drop_superseded(entries), key=attrgetter("at_us", "record_index"))
-    rows = [Entry(NULL, 0, *before), *valid]
-    times = np.concatenate([samples.times, [row.at_us for row in rows]])
-    states = np.concatenate([samples.states, np.array([row.state for row in rows], np.object_)])
-    member_counts = np.concatenate([samples.member_counts, [row.member_count for row in rows]])
+    valid_entries = sorted(drop_superseded(entries), key=attrgetter("at_us", "record_index"))
+    all_entries = [TimelineEntry(NULL, 0, *state_before), *valid_entries]
+    times = np.concatenate([samples.times, [entry.at_us for entry in all_entries]])
+    states = np.concatenate([samples.states, np.array([entry.state for entry in all_entries], np.object_)])
+    member_counts = np.concatenate([samples.member_counts, [entry.member_count for entry in all_entries]])
     order = np.argsort(times, kind="stable")
     member_counts = member_counts[order]
     last_shown = np.maximum.accumulate(np.where(member_counts != NULL, np.arange(len(member_counts)), 0))
     return Timeline(times[order], states[order], member_counts[last_shown])
 
 
-def drop_superseded(entries: Sequence[Entry]) -> list[Entry]:
+def drop_superseded(entries: Sequence[TimelineEntry]) -> list[TimelineEntry]:
     """Return the entries in the order of the log, without those that have a later time than a following entry.
 
     `entries` may be in any order; entries of one record keep their order.
     """
-    valid = list[Entry]()
+    valid_entries = list[TimelineEntry]()
     earliest_us = LARGEST
-    in_log_order = sorted(entries, key=attrgetter("record_index"))
-    for entry in reversed(in_log_order):
+    entries_in_log_order = sorted(entries, key=attrgetter("record_index"))
+    for entry in reversed(entries_in_log_order):
         if entry.at_us <= earliest_us:
-            valid.append(entry)
+            valid_entries.append(entry)
             earliest_us = entry.at_us
-    return valid[::-1]
+    return valid_entries[::-1]

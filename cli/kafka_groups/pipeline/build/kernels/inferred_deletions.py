@@ -21,7 +21,7 @@ A sample requested the commit at minute 0 and log ends at minute 1. Three comple
     >>> samples = SampleTimes(cluster=np.zeros(4, np.int64), at_us=np.array([1, 6, 12, 18]) * minute)
     >>> facts = ReadTimes(
     ...     cluster_of_key=np.array([0]),
-    ...     commit_record_us=np.array([NULL]),
+    ...     last_commit_record_us=np.array([NULL]),
     ...     group_listed_us=np.array([0]),
     ...     group_commit_us=np.array([0]),
     ... )
@@ -64,67 +64,67 @@ class ReadTimes:
 
     Times are µs since 1970; NULL where nothing was read.
     - `cluster_of_key` is the index of the key's cluster in the batch.
-    - `commit_record_us` is the time of the cluster's last commit record.
+    - `last_commit_record_us` is the time of the cluster's last commit record.
     - `group_listed_us` is the time of the last sample that listed the key's group, `group_commit_us` of the last one
       that saw any of the group's commits.
     """
 
     cluster_of_key: Ints
-    commit_record_us: Ints
+    last_commit_record_us: Ints
     group_listed_us: Ints
     group_commit_us: Ints
 
 
 def infer_deletions(
-    rows: Commits, key_summary: KeySummary, samples: SampleTimes, read: ReadTimes
+    commits: Commits, key_summary: KeySummary, samples: SampleTimes, read_times: ReadTimes
 ) -> tuple[Commits, KeySummary]:
     """Infer deletions from the day's complete samples; return them, and each key's new summary.
 
-    `rows` are the ordered commits of the day and of earlier days. `key_summary` is the summary before the day, and
-    `read` shows what was read on it. A deletion is dropped if it would precede a row of an earlier day.
+    `commits` are the ordered commits of the day and of earlier days. `key_summary` is the summary before the day, and
+    `read_times` shows what was read on it. A deletion is dropped if it would precede a row of an earlier day.
     """
-    never = np.full(len(key_summary), NULL)
-    seen_today_us = last_values(rows.key, ~rows.is_record & ~rows.is_carried, rows.at_us, never)
+    never_us = np.full(len(key_summary), NULL)
+    seen_today_us = last_values(commits.key, ~commits.is_record & ~commits.is_carried, commits.at_us, never_us)
     is_seen_today = seen_today_us != NULL
-    seen_us = np.where(is_seen_today, seen_today_us, key_summary.sampled_us)
+    seen_us = np.where(is_seen_today, seen_today_us, key_summary.last_seen_us)
     samples_before = np.where(is_seen_today, 0, np.maximum(key_summary.samples_since_seen, 0))
     missing_since_us = np.where(is_seen_today, NULL, key_summary.missing_since_us)
 
-    first_sample = first_index_at((samples.cluster, samples.at_us), (read.cluster_of_key, seen_us))
-    end_of_samples = np.searchsorted(samples.cluster, read.cluster_of_key, "right")
+    first_sample = first_index_at((samples.cluster, samples.at_us), (read_times.cluster_of_key, seen_us))
+    end_sample = np.searchsorted(samples.cluster, read_times.cluster_of_key, "right")
     has_samples = (seen_us != NULL) & (first_sample >= 0)
-    samples_since_seen = samples_before + np.where(has_samples, end_of_samples - first_sample, 0)
+    samples_since_seen = samples_before + np.where(has_samples, end_sample - first_sample, 0)
     begins_today = (missing_since_us == NULL) & (samples_since_seen >= _FIRST_MISSING)
-    first_without = np.where(begins_today, first_sample + _FIRST_MISSING - 1 - samples_before, -1)
-    missing_since_us = np.where(begins_today, take(samples.at_us, first_without), missing_since_us)
+    first_missing = np.where(begins_today, first_sample + _FIRST_MISSING - 1 - samples_before, -1)
+    missing_since_us = np.where(begins_today, take(samples.at_us, first_missing), missing_since_us)
 
-    last_sample_us = take(samples.at_us, np.where(first_sample >= 0, end_of_samples - 1, -1))
+    last_sample_us = take(samples.at_us, np.where(first_sample >= 0, end_sample - 1, -1))
     is_missing = (seen_us != NULL) & (missing_since_us != NULL) & (last_sample_us > missing_since_us)
     is_absent = is_missing & (last_sample_us // 1_000 - seen_us // 1_000 > ABSENT_MS)
     is_deleted = (
         is_absent
-        & ~_records_show_commit(rows, read, missing_since_us)
-        & ~_is_listed_without_commits(read, missing_since_us)
+        & ~_records_show_commit(commits, read_times, missing_since_us)
+        & ~_is_listed_without_commits(read_times, missing_since_us)
     )
     # No sample is expected to see a deleted commit. It can be missing again only after a sample has seen it again.
     new_summary = replace(
         key_summary,
-        sampled_us=np.where(is_deleted, NULL, seen_us),
+        last_seen_us=np.where(is_deleted, NULL, seen_us),
         samples_since_seen=np.minimum(samples_since_seen, _FIRST_MISSING),
         missing_since_us=missing_since_us,
     )
-    carried_us = last_values(rows.key, rows.is_carried, rows.at_us, never)
-    keys = np.flatnonzero(is_deleted & (missing_since_us > carried_us))
-    return new_deletions(keys, missing_since_us[keys]), new_summary
+    last_carried_us = last_values(commits.key, commits.is_carried, commits.at_us, never_us)
+    deleted_keys = np.flatnonzero(is_deleted & (missing_since_us > last_carried_us))
+    return new_deletions(deleted_keys, missing_since_us[deleted_keys]), new_summary
 
 
-def _records_show_commit(rows: Commits, read: ReadTimes, since_us: Ints) -> Flags:
+def _records_show_commit(commits: Commits, read_times: ReadTimes, since_us: Ints) -> Flags:
     """Return for each key whether its last record is a commit, and its cluster's records were read up to `since_us`."""
-    not_deleted = np.zeros(len(since_us), np.bool_)
-    is_present = last_values(rows.key, rows.is_record, ~rows.is_deletion, not_deleted)
-    return is_present & (read.commit_record_us >= since_us)
+    without_record = np.zeros(len(since_us), np.bool_)
+    is_last_record_commit = last_values(commits.key, commits.is_record, ~commits.is_deletion, without_record)
+    return is_last_record_commit & (read_times.last_commit_record_us >= since_us)
 
 
-def _is_listed_without_commits(read: ReadTimes, since_us: Ints) -> Flags:
+def _is_listed_without_commits(read_times: ReadTimes, since_us: Ints) -> Flags:
     """Return for each key whether samples since `since_us` listed its group, but saw none of its commits."""
-    return (read.group_listed_us >= since_us) & (read.group_commit_us < since_us)
+    return (read_times.group_listed_us >= since_us) & (read_times.group_commit_us < since_us)

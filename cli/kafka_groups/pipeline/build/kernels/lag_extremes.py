@@ -29,8 +29,8 @@ falls from 90 to 10 within four hours, so the remaining 10 last for half an hour
     >>> rows = measure_lag(ends, commits, partition_of_key=np.array([0]))
     >>> rows.retention_margin
     array([90, 70, 50, 30, 10])
-    >>> extremes = find_lag_extremes(rows, np.array([4_000, 5_000, 9_000, 8_000, 7_000]), size=1)
-    >>> extremes.max_time_lag_ms, extremes.min_margin, extremes.retention_left_ms
+    >>> extremes = find_lag_extremes(rows, np.array([4_000, 5_000, 9_000, 8_000, 7_000]), key_count=1)
+    >>> extremes.max_time_lag_ms, extremes.min_retention_margin, extremes.retention_left_ms
     (array([9000]), array([10]), array([1800000]))
 """
 
@@ -49,43 +49,46 @@ _HOUR_MS: Final = 3_600_000
 _LONGEST_MS: Final = 2.0**62
 
 
-def find_lag_extremes(rows: LagRows, time_lag_ms: Ints, size: int) -> LagExtremes:
-    """Return the worst values of each of `size` keys on a day: row i is key i.
+def find_lag_extremes(lag_rows: LagRows, time_lag_ms: Ints, key_count: int) -> LagExtremes:
+    """Return the worst values of each of `key_count` keys on a day: row i is key i.
 
-    `rows` are the lag rows of a day by key and time; `time_lag_ms` is the time lag at each of them (ms, NULL: unknown).
+    `lag_rows` are the lag rows of a day by key and time; `time_lag_ms` is the time lag at each of them (ms, NULL:
+    unknown).
     """
     extremes = LagExtremes(
-        max_time_lag_ms=np.full(size, NULL),
-        min_margin=np.full(size, NULL),
-        last_margin_at_ms=np.full(size, NULL),
-        last_margin=np.full(size, NULL),
-        retention_left_ms=np.full(size, NULL),
+        max_time_lag_ms=np.full(key_count, NULL),
+        min_retention_margin=np.full(key_count, NULL),
+        last_retention_margin_at_ms=np.full(key_count, NULL),
+        last_retention_margin=np.full(key_count, NULL),
+        retention_left_ms=np.full(key_count, NULL),
     )
-    is_start = is_segment_start(rows.key)
-    extremes.max_time_lag_ms[rows.key[is_start]] = reduce_segments(np.maximum, time_lag_ms, is_start)
-    with_margin = rows.take(rows.retention_margin != NULL)
-    is_margin_start = is_segment_start(with_margin.key)
-    first = with_margin.take(is_margin_start)
-    last = with_margin.take(is_segment_end(with_margin.key))
-    extremes.min_margin[last.key] = reduce_segments(np.minimum, with_margin.retention_margin, is_margin_start)
-    extremes.last_margin_at_ms[last.key] = last.at_us // 1_000
-    extremes.last_margin[last.key] = last.retention_margin
-    extremes.retention_left_ms[last.key] = _measure_time_left(first, last)
+    is_start = is_segment_start(lag_rows.key)
+    extremes.max_time_lag_ms[lag_rows.key[is_start]] = reduce_segments(np.maximum, time_lag_ms, is_start)
+    rows_with_margin = lag_rows.take(lag_rows.retention_margin != NULL)
+    is_margin_start = is_segment_start(rows_with_margin.key)
+    first_rows = rows_with_margin.take(is_margin_start)
+    last_rows = rows_with_margin.take(is_segment_end(rows_with_margin.key))
+    extremes.min_retention_margin[last_rows.key] = reduce_segments(
+        np.minimum, rows_with_margin.retention_margin, is_margin_start
+    )
+    extremes.last_retention_margin_at_ms[last_rows.key] = last_rows.at_us // 1_000
+    extremes.last_retention_margin[last_rows.key] = last_rows.retention_margin
+    extremes.retention_left_ms[last_rows.key] = _measure_time_left(first_rows, last_rows)
     return extremes
 
 
-def _measure_time_left(first: LagRows, last: LagRows) -> Ints:
+def _measure_time_left(first_rows: LagRows, last_rows: LagRows) -> Ints:
     """Return the time in ms until the log start passes each commit, from the first and the last row of each key.
 
     The time is 0 if the log start has passed a commit with lag. It is NULL if there is no lag, if the margin does not
     shrink, or if the rows are less than an hour apart. Only the movement of the log start counts: a commit that was set
     back also shrinks the margin, and that part is subtracted.
     """
-    span_ms = last.at_us // 1_000 - first.at_us // 1_000
-    set_back = np.minimum(0, last.committed_offset - first.committed_offset)
-    shrinkage = first.retention_margin - last.retention_margin + set_back
-    is_shrinking = (last.lag > 0) & (span_ms >= _HOUR_MS) & (shrinkage > 0)
-    left_ms = last.retention_margin.astype(np.float64) * span_ms / np.where(shrinkage > 0, shrinkage, 1)
-    whole_ms = np.clip(np.floor(left_ms), -_LONGEST_MS, _LONGEST_MS).astype(np.int64)
-    has_passed = (last.lag > 0) & (last.retention_margin < 0)
-    return np.where(has_passed, 0, np.where(is_shrinking, whole_ms, NULL))
+    span_ms = last_rows.at_us // 1_000 - first_rows.at_us // 1_000
+    rewound_records = np.minimum(0, last_rows.committed_offset - first_rows.committed_offset)
+    shrinkage = first_rows.retention_margin - last_rows.retention_margin + rewound_records
+    is_shrinking = (last_rows.lag > 0) & (span_ms >= _HOUR_MS) & (shrinkage > 0)
+    exact_left_ms = last_rows.retention_margin.astype(np.float64) * span_ms / np.where(shrinkage > 0, shrinkage, 1)
+    left_ms = np.clip(np.floor(exact_left_ms), -_LONGEST_MS, _LONGEST_MS).astype(np.int64)
+    has_passed = (last_rows.lag > 0) & (last_rows.retention_margin < 0)
+    return np.where(has_passed, 0, np.where(is_shrinking, left_ms, NULL))

@@ -46,46 +46,54 @@ _WINDOW_BITS: Final = 5
 
 
 def measure_growths(
-    rows: LagFloors, is_wanted: Flags, wait_ms: Floats, interval_ms: Floats
+    observed_lags: LagFloors, is_wanted: Flags, wait_ms: Floats, interval_ms: Floats
 ) -> dict[int, Mapping[str, Floats]]:
     """Measure how much the lag has grown over the three thirds of each window, at each wanted row.
 
-    `rows` are observations with a known lag and carried floors, by key, incarnation, log number and time. `wait_ms` is
-    the usual wait at each row, `interval_ms` the usual interval between observations. Return the columns of
-    `verdicts.Growth` by the length of a third in ms. A row that is not wanted, or without one of its floors, is NaN.
+    `observed_lags` are observations with a known lag and carried floors, by key, incarnation, log number and time.
+    `wait_ms` is the usual wait at each row, `interval_ms` the usual interval between observations. Return the columns
+    of `verdicts.Growth` by the length of a third in ms. A row that is not wanted, or without one of its floors, is NaN.
     """
-    segment = segment_starts(rows.key, rows.incarnation, rows.log_number)
+    segment_of_row = segment_starts(observed_lags.key, observed_lags.incarnation, observed_lags.log_number)
     growths: dict[int, Mapping[str, Floats]] = {}
     for period_ms, thirds_ms in _THIRDS_BY_PERIOD:
-        floors = _Floors.of(rows, segment, period_ms)
-        wanted = np.flatnonzero(is_wanted)
+        floors = _Floors.of(observed_lags, segment_of_row, period_ms)
+        wanted_rows = np.flatnonzero(is_wanted)
         for third_ms in thirds_ms:
-            thirds = floors.of_thirds(wanted, third_ms // period_ms)
-            index = wanted[thirds.is_known()]
+            thirds = floors.of_thirds(wanted_rows, third_ms // period_ms)
+            known_rows = wanted_rows[thirds.is_known()]
             known_thirds = thirds.take(thirds.is_known())
-            fields = _measure(rows, known_thirds, wait_ms[index], np.minimum(wait_ms, interval_ms)[index], third_ms)
-            growths[third_ms] = {name: _spread(values, index, len(rows)) for name, values in fields.items()}
+            fields = _measure_columns(
+                observed_lags, known_thirds, wait_ms[known_rows], np.minimum(wait_ms, interval_ms)[known_rows], third_ms
+            )
+            growths[third_ms] = {
+                name: _place_at_rows(values, known_rows, len(observed_lags)) for name, values in fields.items()
+            }
     return growths
 
 
-def carry_floors(rows: LagFloors) -> LagFloors:
-    """Return the floors that the next day needs, in the order of `rows`.
+def carry_floors(observed_lags: LagFloors) -> LagFloors:
+    """Return the floors that the next day needs, in the order of `observed_lags`.
 
     These belong to the last incarnation and log of each key, and are recent enough for a window of the next day.
     """
-    last = np.flatnonzero(is_segment_end(rows.key))
-    owner = np.searchsorted(rows.key[last], rows.key)
-    is_present = (rows.incarnation == rows.incarnation[last][owner]) & (rows.log_number == rows.log_number[last][owner])
-    present = rows.take(is_present)
-    parts = []
+    last_rows = np.flatnonzero(is_segment_end(observed_lags.key))
+    key_index = np.searchsorted(observed_lags.key[last_rows], observed_lags.key)
+    is_present = (observed_lags.incarnation == observed_lags.incarnation[last_rows][key_index]) & (
+        observed_lags.log_number == observed_lags.log_number[last_rows][key_index]
+    )
+    present_lags = observed_lags.take(is_present)
+    carried_rows = []
     for period_ms, thirds_ms in _THIRDS_BY_PERIOD:
-        segment = present.key
-        floors = _Floors.of(present, segment, period_ms)
-        newest_period = present.at_ms[np.searchsorted(segment, segment, "right") - 1] // period_ms
-        index = floors.lowest
-        is_recent = present.at_ms[index] // period_ms >= newest_period[index] - 3 * thirds_ms[-1] // period_ms
-        parts.append(index[is_recent])
-    return present.take(np.unique(np.concatenate(parts)))
+        segment_of_row = present_lags.key
+        floors = _Floors.of(present_lags, segment_of_row, period_ms)
+        newest_period = present_lags.at_ms[np.searchsorted(segment_of_row, segment_of_row, "right") - 1] // period_ms
+        lowest_rows = floors.lowest
+        is_recent = (
+            present_lags.at_ms[lowest_rows] // period_ms >= newest_period[lowest_rows] - 3 * thirds_ms[-1] // period_ms
+        )
+        carried_rows.append(lowest_rows[is_recent])
+    return present_lags.take(np.unique(np.concatenate(carried_rows)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +114,11 @@ class _Thirds:
         known: Flags = (self.first >= 0) & (self.second >= 0) & (self.third >= 0)
         return known
 
-    def take(self, rows: Flags) -> _Thirds:
+    def take(self, is_selected: Flags) -> _Thirds:
         """Return the floors of the rows that a mask selects."""
-        return _Thirds(self.first[rows], self.second[rows], self.third[rows], self.current[rows])
+        return _Thirds(
+            self.first[is_selected], self.second[is_selected], self.third[is_selected], self.current[is_selected]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +130,8 @@ class _Floors:
     - `floor_of_row` has for each row the floor of its period until the row, and `period_index` the index of that
       period.
     - `codes` are ascending numbers of the periods, and `lowest` are their floors.
-    - `tables` is a sparse table: `tables[i][p]` is the lowest rank among the 2^i periods starting at p. `by_rank` maps
-      a rank to its floor. Lower lags rank lower; on ties, the earlier row does.
+    - `tables` is a sparse table: `tables[i][p]` is the lowest rank among the 2^i periods starting at p. `floor_of_rank`
+      maps a rank to its floor. Lower lags rank lower; on ties, the earlier row does.
     """
 
     floor_of_row: Ints
@@ -131,106 +141,122 @@ class _Floors:
     codes: Ints
     lowest: Ints
     tables: tuple[Ints, ...]
-    by_rank: Ints
+    floor_of_rank: Ints
 
     @classmethod
-    def of(cls, rows: LagFloors, segment: Ints, period_ms: int) -> _Floors:
-        """Find the floors of `rows`, which are sorted by segment and time; `period_ms` is the length of a period."""
-        period = rows.at_ms // period_ms
-        floor_of_row = _running_lowest(rows.lag, segment_starts(segment, period)) if len(rows) else segment
-        ends = np.flatnonzero(is_segment_end(segment, period)) if len(rows) else segment
-        lowest = floor_of_row[ends]
-        by_rank = np.lexsort((lowest, rows.lag[lowest]))
-        rank = np.empty(len(lowest), np.int64)
-        rank[by_rank] = np.arange(len(lowest))
+    def of(cls, observed_lags: LagFloors, segment_of_row: Ints, period_ms: int) -> _Floors:
+        """Find the floors of lags that are sorted by segment and time; `period_ms` is the length of a period."""
+        period_of_row = observed_lags.at_ms // period_ms
+        floor_of_row = (
+            _find_running_lowest(observed_lags.lag, segment_starts(segment_of_row, period_of_row))
+            if len(observed_lags)
+            else segment_of_row
+        )
+        period_ends = (
+            np.flatnonzero(is_segment_end(segment_of_row, period_of_row)) if len(observed_lags) else segment_of_row
+        )
+        lowest = floor_of_row[period_ends]
+        floor_of_rank = np.lexsort((lowest, observed_lags.lag[lowest]))
+        rank_of_floor = np.empty(len(lowest), np.int64)
+        rank_of_floor[floor_of_rank] = np.arange(len(lowest))
         return cls(
             floor_of_row=floor_of_row,
-            period_index=np.cumsum(is_segment_start(segment, period)) - 1 if len(rows) else segment,
-            segment=segment,
-            period=period,
-            codes=(segment[ends] << _PERIOD_BITS) + period[ends],
+            period_index=np.cumsum(is_segment_start(segment_of_row, period_of_row)) - 1
+            if len(observed_lags)
+            else segment_of_row,
+            segment=segment_of_row,
+            period=period_of_row,
+            codes=(segment_of_row[period_ends] << _PERIOD_BITS) + period_of_row[period_ends],
             lowest=lowest,
-            tables=_tabulate_minima(rank),
-            by_rank=lowest[by_rank],
+            tables=_tabulate_minima(rank_of_floor),
+            floor_of_rank=lowest[floor_of_rank],
         )
 
-    def of_thirds(self, wanted: Ints, periods: int) -> _Thirds:
-        """Return the floors of the window of each wanted row; a third has `periods` periods.
+    def of_thirds(self, wanted_rows: Ints, periods_per_third: int) -> _Thirds:
+        """Return the floors of the window of each wanted row; a third has `periods_per_third` periods.
 
-        `wanted` are indices of rows.
+        `wanted_rows` are indices of rows.
         """
-        period_indices, position_of_wanted = np.unique(self.period_index[wanted], return_inverse=True)
+        period_indices, position_of_wanted = np.unique(self.period_index[wanted_rows], return_inverse=True)
         first, second, third = (
-            self._find_lowest(period_indices, periods * back, periods)[position_of_wanted] for back in (3, 2, 1)
+            self._find_lowest(period_indices, periods_per_third * thirds_back, periods_per_third)[position_of_wanted]
+            for thirds_back in (3, 2, 1)
         )
-        return _Thirds(first, second, third, self.floor_of_row[wanted])
+        return _Thirds(first, second, third, self.floor_of_row[wanted_rows])
 
-    def _find_lowest(self, period_indices: Ints, back: int, periods: int) -> Ints:
+    def _find_lowest(self, period_indices: Ints, periods_back: int, periods_per_third: int) -> Ints:
         """Return the floor of one third before each period, as the index of a row; -1 if it has no observation.
 
-        The third begins `back` periods before the period, and has `periods` periods. `period_indices` are the periods.
+        The third begins `periods_back` periods before the period, and has `periods_per_third` periods. `period_indices`
+        are the periods.
         """
-        first = np.searchsorted(self.codes, self.codes[period_indices] - back)
-        end = np.searchsorted(self.codes, self.codes[period_indices] - back + periods)
-        count = end - first
-        result = np.full(len(period_indices), -1)
-        for level, table in enumerate(self.tables):
-            chosen = (count >= 1 << level) & (count < 2 << level)
-            rank = np.minimum(table[first[chosen]], table[end[chosen] - (1 << level)])
-            result[chosen] = self.by_rank[rank]
-        return result
+        first_floor = np.searchsorted(self.codes, self.codes[period_indices] - periods_back)
+        end_floor = np.searchsorted(self.codes, self.codes[period_indices] - periods_back + periods_per_third)
+        floor_count = end_floor - first_floor
+        lowest = np.full(len(period_indices), -1)
+        for level, minima in enumerate(self.tables):
+            is_chosen = (floor_count >= 1 << level) & (floor_count < 2 << level)
+            lowest_rank = np.minimum(minima[first_floor[is_chosen]], minima[end_floor[is_chosen] - (1 << level)])
+            lowest[is_chosen] = self.floor_of_rank[lowest_rank]
+        return lowest
 
 
-def _running_lowest(lag: Ints, start_index: Ints) -> Ints:
+def _find_running_lowest(lags: Ints, start_index: Ints) -> Ints:
     """Return for each row the index of the lowest lag from the start of its segment to itself; on ties, the first."""
-    indices = np.arange(len(lag))
+    indices = np.arange(len(lags))
     lowest = indices.copy()
     longest = int((indices - start_index).max()) + 1
     distance = 1
     while distance < longest:
         earlier = np.concatenate([np.zeros(distance, np.int64), lowest[:-distance]])
-        is_lower = (indices - distance >= start_index) & (lag[earlier] <= lag[lowest])
+        is_lower = (indices - distance >= start_index) & (lags[earlier] <= lags[lowest])
         lowest = np.where(is_lower, earlier, lowest)
         distance *= 2
     return lowest
 
 
-def _tabulate_minima(rank: Ints) -> tuple[Ints, ...]:
-    """Return a sparse table of `rank`: element p of table i is the lowest of the 2^i ranks from p on."""
-    tables = [rank]
+def _tabulate_minima(ranks: Ints) -> tuple[Ints, ...]:
+    """Return a sparse table of `ranks`: element p of table i is the lowest of the 2^i ranks from p on."""
+    tables = [ranks]
     for level in range(_WINDOW_BITS):
-        last = tables[-1]
+        minima = tables[-1]
         width = 1 << level
-        following = last.copy()
-        if len(last) > width:
-            following[:-width] = np.minimum(last[:-width], last[width:])
-        tables.append(following)
+        next_minima = minima.copy()
+        if len(minima) > width:
+            next_minima[:-width] = np.minimum(minima[:-width], minima[width:])
+        tables.append(next_minima)
     return tuple(tables)
 
 
-def _measure(rows: LagFloors, thirds: _Thirds, wait_ms: Floats, interval_ms: Floats, third_ms: int) -> dict[str, Array]:
+def _measure_columns(
+    observed_lags: LagFloors, thirds: _Thirds, wait_ms: Floats, interval_ms: Floats, third_ms: int
+) -> dict[str, Array]:
     """Return the columns of Growth for rows whose floors are all known; the last third includes the current period."""
-    first = thirds.first
-    second = thirds.second
-    third = thirds.third
-    last = np.where(rows.lag[thirds.current] < rows.lag[third], thirds.current, third)
-    produced = (rows.log_end[last] - rows.log_end[first]).astype(np.float64)
-    records_per_poll = interval_ms * produced / (rows.at_ms[last] - rows.at_ms[first]).astype(np.float64)
+    first_floor = thirds.first
+    second_floor = thirds.second
+    third_floor = thirds.third
+    last_floor = np.where(
+        observed_lags.lag[thirds.current] < observed_lags.lag[third_floor], thirds.current, third_floor
+    )
+    produced = (observed_lags.log_end[last_floor] - observed_lags.log_end[first_floor]).astype(np.float64)
+    records_per_poll = (
+        interval_ms * produced / (observed_lags.at_ms[last_floor] - observed_lags.at_ms[first_floor]).astype(np.float64)
+    )
     return {
-        "grown": rows.lag[last] - rows.lag[first],
-        "grown_early": rows.lag[second] - rows.lag[first],
-        "grown_late": rows.lag[last] - rows.lag[second],
+        "grown": observed_lags.lag[last_floor] - observed_lags.lag[first_floor],
+        "grown_early": observed_lags.lag[second_floor] - observed_lags.lag[first_floor],
+        "grown_late": observed_lags.lag[last_floor] - observed_lags.lag[second_floor],
         "produced": produced,
         "records_per_poll": records_per_poll,
         "records_per_poll_share": records_per_poll * wait_ms / float(third_ms),
         "chance_records": np.sqrt(np.maximum(0.0, produced)),
-        "previous_floor": rows.lag[third],
+        "previous_floor": observed_lags.lag[third_floor],
         "third_ms": np.full(len(produced), float(third_ms)),
     }
 
 
-def _spread(values: Array, index: Ints, size: int) -> Floats:
-    """Return an array of `size` numbers that has each value at its index, and NaN elsewhere."""
-    result = np.full(size, np.nan)
-    result[index] = values
-    return result
+def _place_at_rows(values: Array, row_indices: Ints, row_count: int) -> Floats:
+    """Return an array of `row_count` numbers that has each value at its index, and NaN elsewhere."""
+    column = np.full(row_count, np.nan)
+    column[row_indices] = values
+    return column

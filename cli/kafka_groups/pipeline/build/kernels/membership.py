@@ -50,7 +50,7 @@ from kafka_groups.pipeline.build.kernels.group_records import (
     STATIC_MEMBER_AWAY,
     GroupRecord,
 )
-from kafka_groups.pipeline.build.kernels.group_timeline import UNKNOWN_COUNT, Entry
+from kafka_groups.pipeline.build.kernels.group_timeline import UNKNOWN_COUNT, TimelineEntry
 from kafka_groups.pipeline.frames.arrays import LARGEST, NULL
 
 _MEMBER_EVENTS: Final = frozenset({MEMBER_METADATA, MEMBER_LEFT, MEMBER_ASSIGNMENT, STATIC_MEMBER_AWAY})
@@ -90,12 +90,12 @@ class MemberHistory:
     Each further record may also correct the past: a member that turns out to be preexisting was present from the start.
     """
 
-    def __init__(self, before: Membership) -> None:
+    def __init__(self, initial_membership: Membership) -> None:
         """Begin with the membership before the first record, which stays as it is."""
-        self._before = before
-        self._is_complete = before.is_complete
-        self._members = dict(before.members)
-        self._departed = set(before.departed)
+        self._initial_membership = initial_membership
+        self._is_complete = initial_membership.is_complete
+        self._members = dict(initial_membership.members)
+        self._departed = set(initial_membership.departed)
         self._preexisting = set[str]()
         self._changes = list[MemberChange]()
         self._last_joins: dict[str, MemberChange] = {}
@@ -103,12 +103,12 @@ class MemberHistory:
         self._first_index = 0
         self._newest_us = NULL
         self._newest_epoch: int | None = None
-        self._kept_members = set(before.kept_members)
+        self._kept_members = set(initial_membership.kept_members)
         # Index of the last leave of an unseen leaver that may have joined before the first record; -1 if there is none.
         self._last_unseen_index = -1
         self._first_join_us = LARGEST
 
-    def see_time(self, record: GroupRecord) -> None:
+    def note_time(self, record: GroupRecord) -> None:
         """Note the time of a record of the group, of any type, to find out when a member is alone in the group.
 
         A join or leave begins a new epoch, and every member writes an assignment for it. If no other member has written
@@ -121,23 +121,23 @@ class MemberHistory:
         self._is_complete = True
         self._kept_members.update(kept_members)
 
-    def read(self, index: int, record: GroupRecord) -> MemberChange | None:
+    def read(self, record_index: int, record: GroupRecord) -> MemberChange | None:
         """Apply the next record; return the join or leave that it shows, or None if it shows neither.
 
-        `index` is the record's index among all records that were read, and must increase. Records of classic groups are
-        not allowed.
+        `record_index` is the record's index among all records that were read, and must increase. Records of classic
+        groups are not allowed.
         """
-        self.see_time(record)
+        self.note_time(record)
         if self._first_record is None:
             self._first_record = record
-            self._first_index = index
+            self._first_index = record_index
         if record.event_type == GROUP_EPOCH:
             self._newest_epoch = record.epoch
         if record.event_type not in _MEMBER_EVENTS or record.member_id is None:
             return None
         self._notice_resubscription(record.member_id, record)
-        apply = self._leave if record.event_type == MEMBER_LEFT else self._mark_present
-        change = apply(index, record, record.member_id)
+        apply_record = self._leave if record.event_type == MEMBER_LEFT else self._mark_present
+        change = apply_record(record_index, record, record.member_id)
         self._kept_members.discard(record.member_id)
         return change
 
@@ -148,7 +148,7 @@ class MemberHistory:
             # The first assignment of a member that has just joined has no previous epoch.
             join.has_joined_earlier = (record.previous_epoch or 0) > 0
 
-    def _leave(self, index: int, record: GroupRecord, member_id: str) -> MemberChange | None:
+    def _leave(self, record_index: int, record: GroupRecord, member_id: str) -> MemberChange | None:
         """Apply a leave; return it, or None if the member has already left.
 
         A member that is neither present nor has left is an unseen leaver, unless an online upgrade kept it: then it has
@@ -163,12 +163,12 @@ class MemberHistory:
         self._members.pop(member_id, None)
         self._departed.add(member_id)
         if not was_present and not self._is_complete:
-            self._last_unseen_index = index
-        change = MemberChange(index, record.at_us, member_id, -1, not was_present, has_joined_earlier=False)
+            self._last_unseen_index = record_index
+        change = MemberChange(record_index, record.at_us, member_id, -1, not was_present, has_joined_earlier=False)
         self._changes.append(change)
         return change
 
-    def _mark_present(self, index: int, record: GroupRecord, member_id: str) -> MemberChange | None:
+    def _mark_present(self, record_index: int, record: GroupRecord, member_id: str) -> MemberChange | None:
         """Apply a record that only present members write; return the join that it shows, or None.
 
         A member that writes its first record without a join is preexisting or an unseen joiner.
@@ -177,12 +177,14 @@ class MemberHistory:
             return None
         self._members[member_id] = None
         is_join = record.event_type == MEMBER_METADATA
-        is_first = not is_join and member_id not in self._departed
-        if is_first and not self._is_unseen_joiner(record):
+        is_first_record = not is_join and member_id not in self._departed
+        if is_first_record and not self._is_unseen_joiner(record):
             self._preexisting.add(member_id)
             return None
-        has_joined_earlier = None if is_join else is_first
-        change = MemberChange(index, record.at_us, member_id, 1, is_unseen=False, has_joined_earlier=has_joined_earlier)
+        has_joined_earlier = None if is_join else is_first_record
+        change = MemberChange(
+            record_index, record.at_us, member_id, 1, is_unseen=False, has_joined_earlier=has_joined_earlier
+        )
         self._changes.append(change)
         self._last_joins[member_id] = change
         self._first_join_us = min(self._first_join_us, record.at_us)
@@ -194,8 +196,8 @@ class MemberHistory:
         While no join or leave has been counted, the member may have joined at any time before. A member that an online
         upgrade kept was present before.
         """
-        is_counted = self._before.has_changed or bool(self._changes)
-        if not is_counted or record.member_id in self._kept_members:
+        has_counted_changes = self._initial_membership.has_changed or bool(self._changes)
+        if not has_counted_changes or record.member_id in self._kept_members:
             return False
         has_lost_epoch = self._newest_epoch is not None and (record.epoch or 0) > self._newest_epoch
         return self._is_complete or (has_lost_epoch and record.previous_epoch == 0)
@@ -206,10 +208,10 @@ class MemberHistory:
         self._members[member_id] = epoch
         return is_new
 
-    def joined_before(self, member_id: str, index: int) -> bool:
-        """Return whether a member last joined before the record at `index`, or before all records."""
+    def joined_before(self, member_id: str, record_index: int) -> bool:
+        """Return whether a member last joined before the record at `record_index`, or before all records."""
         join = self._last_joins.get(member_id)
-        return join is None or join.record_index < index
+        return join is None or join.record_index < record_index
 
     @property
     def present_count(self) -> int:
@@ -225,32 +227,32 @@ class MemberHistory:
         """The number of preexisting members seen until now, including those that have left."""
         return len(self._preexisting)
 
-    def is_known_at(self, index: int, at_us: int) -> bool:
+    def is_known_at(self, record_index: int, at_us: int) -> bool:
         """Return whether the number of members is known at the record with this index and time (µs since 1970)."""
-        return at_us > self._first_join_us or self._known_from() <= index
+        return at_us > self._first_join_us or self._known_from() <= record_index
 
-    def has_unseen_leave_after(self, index: int) -> bool:
-        """Return whether an unseen leaver, which may have been present at the record at `index`, left after it."""
-        return self._last_unseen_index > index
+    def has_unseen_leave_after(self, record_index: int) -> bool:
+        """Return whether an unseen leaver, which may have been present at the record with this index, left after it."""
+        return self._last_unseen_index > record_index
 
     def _known_from(self) -> int:
         """Return the index of the record from which on the number of members is known; LARGEST if it never is."""
-        if self._before.has_changed or self._preexisting:
+        if self._initial_membership.has_changed or self._preexisting:
             return 0
         silent_until_us = self._newest_us - _SESSION_TIMEOUT_US
         for change in self._changes:
-            is_alone = change.at_us <= silent_until_us
-            if self._is_complete or change.is_unseen or is_alone or change.at_us > self._first_join_us:
+            was_alone_for_long = change.at_us <= silent_until_us
+            if self._is_complete or change.is_unseen or was_alone_for_long or change.at_us > self._first_join_us:
                 return change.record_index
         return LARGEST
 
-    def has_preexisting_at(self, index: int) -> bool:
-        """Return whether members joined before the records: a preexisting one, or an unseen leaver up to `index`."""
-        has_left = any(change.is_unseen and change.record_index <= index for change in self._changes)
-        return self._before.has_preexisting or bool(self._preexisting) or has_left
+    def has_preexisting_at(self, record_index: int) -> bool:
+        """Return whether members joined before the records: a preexisting one, or an unseen leaver up to this index."""
+        has_left = any(change.is_unseen and change.record_index <= record_index for change in self._changes)
+        return self._initial_membership.has_preexisting or bool(self._preexisting) or has_left
 
-    def changes_in_batch(self, index: int, at_us: int) -> list[MemberChange]:
-        """Return the joins and leaves that the broker wrote in one batch with the record at `index`, up to that record.
+    def changes_in_batch(self, record_index: int, at_us: int) -> list[MemberChange]:
+        """Return the joins and leaves that the broker wrote in one batch with a record, up to that record.
 
         All records of a batch have the same time, `at_us` (µs since 1970). Joins of members that joined earlier are
         excluded.
@@ -258,41 +260,41 @@ class MemberHistory:
         return [
             change
             for change in self._changes
-            if change.record_index <= index and change.at_us == at_us and not change.has_joined_earlier
+            if change.record_index <= record_index and change.at_us == at_us and not change.has_joined_earlier
         ]
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[TimelineEntry]:
         """Yield the number of members whenever it changes, in the order of the log.
 
         The first record has an entry if there are preexisting members. An entry follows each join and leave, and one
         precedes the leaves of unseen leavers. The state is Empty where no member remains, else None.
         """
-        member_count = len(self._before.members) + len(self._preexisting)
+        member_count = len(self._initial_membership.members) + len(self._preexisting)
         known_from = self._known_from()
         if self._preexisting and self._first_record is not None:
-            yield Entry(self._first_record.at_us, self._first_index, None, member_count)
-        for at_us, batch in groupby(self._changes, attrgetter("at_us")):
-            changes = list(batch)
+            yield TimelineEntry(self._first_record.at_us, self._first_index, None, member_count)
+        for at_us, changes_of_batch in groupby(self._changes, attrgetter("at_us")):
+            changes = list(changes_of_batch)
             # Unseen leavers were present just before the batch of their leaves, whose records have one time.
             unseen_leavers = sum(change.is_unseen for change in changes)
             if unseen_leavers:
                 member_count += unseen_leavers
-                yield Entry(at_us, changes[0].record_index, None, member_count)
+                yield TimelineEntry(at_us, changes[0].record_index, None, member_count)
             for change in changes:
                 member_count += change.step
                 # Zero members are not certain while a member whose join is lost still leaves later.
                 is_certain = member_count > 0 or self._last_unseen_index <= change.record_index
                 is_known = known_from <= change.record_index and is_certain
                 state = "Empty" if is_known and member_count == 0 else None
-                yield Entry(at_us, change.record_index, state, member_count if is_known else UNKNOWN_COUNT)
+                yield TimelineEntry(at_us, change.record_index, state, member_count if is_known else UNKNOWN_COUNT)
 
     def membership(self) -> Membership:
         """Return the membership after the last record, or the initial one if no record was read."""
-        departed = self._before.departed
+        departed = self._initial_membership.departed
         if self._first_record is not None:
             leavers = {change.member_id for change in self._changes if change.step < 0}
             departed = sorted(leavers - self._members.keys())
         has_preexisting = self.has_preexisting_at(LARGEST)
-        has_changed = self._before.has_changed or has_preexisting or bool(self._changes)
+        has_changed = self._initial_membership.has_changed or has_preexisting or bool(self._changes)
         kept_members = sorted(self._kept_members)
         return Membership(self._is_complete, has_changed, has_preexisting, dict(self._members), departed, kept_members)

@@ -39,77 +39,102 @@ from kafka_groups.pipeline.frames.arrays import NULL, Ints
 _MEMBERS_FRESH_US: Final = 600_000_000
 
 
-def make_observations(rows: LagRows, ends: LogEnds, commits: Commits) -> Observations:
-    """Make one observation of each lag row, in the order of the rows.
-
-    `ends` are the log ends that `rows.observation` refers to; `commits` are all ordered commits, carried ones included.
-    """
-    log_start = ends.log_start[rows.observation]
-    committed_offset = rows.committed_offset
-    is_known = committed_offset <= rows.log_end
-    readable_from = np.maximum(committed_offset, log_start)
-    commit_us, repeated_commits = _find_records(rows, commits)
+def new_observations(
+    *, at_ms: Ints, committed_offset: Ints, log_end: Ints, log_start: Ints | None = None
+) -> Observations:
+    """Return observations of key 0 with these columns. The lag is their difference; all other numbers are unknown."""
+    row_count = len(at_ms)
+    zeros = np.zeros(row_count, np.int64)
+    unknown_values = np.full(row_count, NULL)
     return Observations(
-        key=rows.key,
-        incarnation=rows.incarnation,
-        log_number=rows.log_number,
-        at_ms=rows.at_us // 1_000,
+        key=zeros,
+        incarnation=zeros,
+        log_number=zeros,
+        at_ms=at_ms,
         committed_offset=committed_offset,
-        log_start=log_start,
-        log_end=rows.log_end,
-        lag=np.where(is_known, rows.log_end - readable_from, NULL),
-        lost_records=np.where(log_start == NULL, NULL, np.maximum(0, log_start - committed_offset)),
-        member_count=_find_member_counts(rows, commits),
-        commit_ms=np.where(commit_us == NULL, NULL, commit_us // 1_000),
-        repeated_commits=repeated_commits,
-        highest=_find_highest(rows, commits),
+        log_start=unknown_values if log_start is None else log_start,
+        log_end=log_end,
+        lag=np.where(committed_offset > log_end, NULL, log_end - committed_offset),
+        lost_records=unknown_values,
+        member_count=unknown_values,
+        commit_ms=unknown_values,
+        repeated_commits=unknown_values,
+        highest=committed_offset,
     )
 
 
-def _find_member_counts(rows: LagRows, commits: Commits) -> Ints:
+def make_observations(lag_rows: LagRows, log_ends: LogEnds, commits: Commits) -> Observations:
+    """Make one observation of each lag row, in the order of the rows.
+
+    `log_ends` are the log ends that `lag_rows.observation` refers to; `commits` are all ordered commits, carried ones
+    included.
+    """
+    log_start = log_ends.log_start[lag_rows.observation]
+    committed_offset = lag_rows.committed_offset
+    is_known = committed_offset <= lag_rows.log_end
+    readable_from = np.maximum(committed_offset, log_start)
+    commit_us, repeated_commits = _find_records(lag_rows, commits)
+    return Observations(
+        key=lag_rows.key,
+        incarnation=lag_rows.incarnation,
+        log_number=lag_rows.log_number,
+        at_ms=lag_rows.at_us // 1_000,
+        committed_offset=committed_offset,
+        log_start=log_start,
+        log_end=lag_rows.log_end,
+        lag=np.where(is_known, lag_rows.log_end - readable_from, NULL),
+        lost_records=np.where(log_start == NULL, NULL, np.maximum(0, log_start - committed_offset)),
+        member_count=_find_member_counts(lag_rows, commits),
+        commit_ms=np.where(commit_us == NULL, NULL, commit_us // 1_000),
+        repeated_commits=repeated_commits,
+        highest=_find_highest(lag_rows, commits),
+    )
+
+
+def _find_member_counts(lag_rows: LagRows, commits: Commits) -> Ints:
     """Return the number of members of the group at each row, from the key's last sample until then.
 
     It is NULL if that sample does not show it, or is more than ten minutes old.
     """
     samples = commits.take(~commits.is_record & ~commits.is_deletion)
-    index = last_index_at((samples.key, samples.at_us), (rows.key, rows.at_us))
-    is_fresh = rows.at_us - take(samples.at_us, index, 0) <= _MEMBERS_FRESH_US
-    return np.where(is_fresh, take(samples.member_count, index), NULL)
+    sample_index = last_index_at((samples.key, samples.at_us), (lag_rows.key, lag_rows.at_us))
+    is_fresh = lag_rows.at_us - take(samples.at_us, sample_index, 0) <= _MEMBERS_FRESH_US
+    return np.where(is_fresh, take(samples.member_count, sample_index), NULL)
 
 
-def _find_highest(rows: LagRows, commits: Commits) -> Ints:
+def _find_highest(lag_rows: LagRows, commits: Commits) -> Ints:
     """Return for each row the highest offset that was committed after the key's previous row, up to the row.
 
     Records also show commits between two observations. If a row has its commit from a sample, the records before it
     have wrong times or are missing, so they do not count.
     """
     records = commits.take(commits.is_record & ~commits.is_deletion)
-    row = first_index_at((rows.key, rows.at_us), (records.key, records.at_us))
-    is_same_incarnation = take(rows.incarnation, row, -1) == records.incarnation
-    is_of_row = is_same_incarnation & take(rows.is_commit_record, row, missing=False)
-    highest = rows.committed_offset.copy()
-    offset = np.maximum(records.committed_offset, records.unseen_highest)
-    np.maximum.at(highest, row[is_of_row], offset[is_of_row])
-    return highest
+    row_of_record = first_index_at((lag_rows.key, lag_rows.at_us), (records.key, records.at_us))
+    is_same_incarnation = take(lag_rows.incarnation, row_of_record, -1) == records.incarnation
+    is_of_row = is_same_incarnation & take(lag_rows.is_commit_record, row_of_record, missing=False)
+    highest_offset = lag_rows.committed_offset.copy()
+    record_offset = np.maximum(records.committed_offset, records.unseen_highest)
+    np.maximum.at(highest_offset, row_of_record[is_of_row], record_offset[is_of_row])
+    return highest_offset
 
 
-def find_unseen_highest(rows: LagRows, commits: Commits) -> Ints:
+def find_unseen_highest(lag_rows: LagRows, commits: Commits) -> Ints:
     """Return what the next day's first row has to know: the highest offset that no row of this day has seen.
 
     Each record after the last row of its key gets the highest offset among these records of its incarnation. All other
     commits get NULL.
     """
     is_record = commits.is_record & ~commits.is_deletion
-    is_unseen = is_record & (first_index_at((rows.key, rows.at_us), (commits.key, commits.at_us)) < 0)
-    result = np.full(len(commits), NULL)
+    is_unseen = is_record & (first_index_at((lag_rows.key, lag_rows.at_us), (commits.key, commits.at_us)) < 0)
+    unseen_highest = np.full(len(commits), NULL)
     records = commits.take(is_unseen)
     if len(records):
-        offset = np.maximum(records.committed_offset, records.unseen_highest)
-        result[is_unseen] = segment_maximum(offset, records.key, records.incarnation)
-    return result
+        record_offset = np.maximum(records.committed_offset, records.unseen_highest)
+        unseen_highest[is_unseen] = segment_maximum(record_offset, records.key, records.incarnation)
+    return unseen_highest
 
 
-def _find_records(rows: LagRows, commits: Commits) -> tuple[Ints, Ints]:
+def _find_records(lag_rows: LagRows, commits: Commits) -> tuple[Ints, Ints]:
     """Return when each row's commit was written (µs since 1970), and how many records before it have the same offset.
 
     Use the latest record at or before the row, even if a sample has seen the commit since. Both are NULL if that
@@ -117,11 +142,13 @@ def _find_records(rows: LagRows, commits: Commits) -> tuple[Ints, Ints]:
     """
     is_commit = commits.is_record & ~commits.is_deletion
     records = commits.take(is_commit)
-    index = last_index_at((records.key, records.at_us), (rows.key, rows.at_us))
-    is_same_commit = (take(records.committed_offset, index) == rows.committed_offset) & (
-        take(records.incarnation, index) == rows.incarnation
+    record_index = last_index_at((records.key, records.at_us), (lag_rows.key, lag_rows.at_us))
+    is_same_commit = (take(records.committed_offset, record_index) == lag_rows.committed_offset) & (
+        take(records.incarnation, record_index) == lag_rows.incarnation
     )
-    is_shown = rows.is_commit_record | is_same_commit
-    commit_us = np.where(rows.is_commit_record, rows.commit_timestamp_us, take(records.commit_timestamp_us, index))
-    repeated = take(count_repeated_commits(commits)[is_commit], index)
-    return np.where(is_shown, commit_us, NULL), np.where(is_shown, repeated, NULL)
+    is_shown = lag_rows.is_commit_record | is_same_commit
+    commit_us = np.where(
+        lag_rows.is_commit_record, lag_rows.commit_timestamp_us, take(records.commit_timestamp_us, record_index)
+    )
+    repeated_commits = take(count_repeated_commits(commits)[is_commit], record_index)
+    return np.where(is_shown, commit_us, NULL), np.where(is_shown, repeated_commits, NULL)

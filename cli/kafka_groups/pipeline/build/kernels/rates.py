@@ -48,60 +48,64 @@ class Rates:
     produce_rate: Floats
     catch_up_ms: Ints
 
-    def take(self, rows: Flags | Ints) -> Rates:
+    def take(self, selection: Flags | Ints) -> Rates:
         """Return the rates of the rows that a mask or an array of indices selects."""
         return Rates(
-            consume_rate=self.consume_rate[rows],
-            produce_rate=self.produce_rate[rows],
-            catch_up_ms=self.catch_up_ms[rows],
+            consume_rate=self.consume_rate[selection],
+            produce_rate=self.produce_rate[selection],
+            catch_up_ms=self.catch_up_ms[selection],
         )
 
 
-def measure_rates(rows: RateRows) -> Rates:
+def measure_rates(rate_rows: RateRows) -> Rates:
     """Return the rates at each row.
 
     Rows are sorted by key and time. The catch-up time is NULL if there is no lag, if the lag does not fall, or if the
     time is too long for 64 bits.
     """
-    at_ms = rows.at_us // 1_000
-    first_in_window = first_index_at((rows.key, at_ms), (rows.key, at_ms - RATE_WINDOW_MS))
+    at_ms = rate_rows.at_us // 1_000
+    first_in_window = first_index_at((rate_rows.key, at_ms), (rate_rows.key, at_ms - RATE_WINDOW_MS))
     seconds = (at_ms - at_ms[first_in_window]) / 1_000
-    consume_rate = _measure_rate(rows, rows.committed_offset, rows.incarnation, first_in_window, seconds)
-    produce_rate = _measure_rate(rows, rows.log_end, rows.log_number, first_in_window, seconds)
-    lag = rows.log_end - rows.committed_offset
-    gain = consume_rate - produce_rate
-    is_falling = (gain > 0) & (lag > 0)
-    catch_up_ms = np.ceil(lag / np.where(is_falling, gain, 1.0) * 1_000)
-    fits = is_falling & (catch_up_ms < -float(NULL))
+    consume_rate = _measure_rate(rate_rows, rate_rows.committed_offset, rate_rows.incarnation, first_in_window, seconds)
+    produce_rate = _measure_rate(rate_rows, rate_rows.log_end, rate_rows.log_number, first_in_window, seconds)
+    lag = rate_rows.log_end - rate_rows.committed_offset
+    rate_difference = consume_rate - produce_rate
+    is_lag_falling = (rate_difference > 0) & (lag > 0)
+    catch_up_ms = np.ceil(lag / np.where(is_lag_falling, rate_difference, 1.0) * 1_000)
+    is_representable = is_lag_falling & (catch_up_ms < -float(NULL))
     return Rates(
         consume_rate=consume_rate,
         produce_rate=produce_rate,
-        catch_up_ms=np.where(fits, catch_up_ms, NULL).astype(np.int64),
+        catch_up_ms=np.where(is_representable, catch_up_ms, NULL).astype(np.int64),
     )
 
 
-def _measure_rate(rows: RateRows, offset: Ints, series: Ints, first_in_window: Ints, seconds: Floats) -> Floats:
+def _measure_rate(
+    rate_rows: RateRows, offsets: Ints, series_number: Ints, first_in_window: Ints, seconds: Floats
+) -> Floats:
     """Return the rate of an offset at each row, NaN where it is unknown.
 
     `first_in_window` is the index of the row that each row is compared with, `seconds` the time between the two.
-    `series` is the number of the log or of the incarnation that each offset belongs to.
+    `series_number` is the number of the log or of the incarnation that each offset belongs to.
     """
-    has_fallen = ~is_segment_start(rows.key)
-    has_fallen[1:] &= offset[1:] < offset[:-1]
-    falls = running_count(has_fallen, segment_starts(rows.key))
-    is_known = (seconds > 0) & (falls == falls[first_in_window]) & (series == series[first_in_window])
-    return np.where(is_known, (offset - offset[first_in_window]) / np.where(seconds > 0, seconds, 1.0), np.nan)
+    has_fallen = ~is_segment_start(rate_rows.key)
+    has_fallen[1:] &= offsets[1:] < offsets[:-1]
+    fall_count = running_count(has_fallen, segment_starts(rate_rows.key))
+    is_known = (
+        (seconds > 0) & (fall_count == fall_count[first_in_window]) & (series_number == series_number[first_in_window])
+    )
+    return np.where(is_known, (offsets - offsets[first_in_window]) / np.where(seconds > 0, seconds, 1.0), np.nan)
 
 
-def measure_rates_of_day(carried: RateRows, lag_rows: LagRows) -> tuple[RateRows, Rates]:
+def measure_rates_of_day(carried_rows: RateRows, lag_rows: LagRows) -> tuple[RateRows, Rates]:
     """Return the rows of the day and the carried ones, by key and time, and the rates at each lag row.
 
-    `carried` are the rows of the ten minutes before the day.
+    `carried_rows` are the rows of the ten minutes before the day.
     """
     day_rows = RateRows(**{name: getattr(lag_rows, name) for name in RateRows.names()})
-    joined = RateRows.join(carried, day_rows)
-    order = np.lexsort((joined.at_us, joined.key))
-    rows = joined.take(order)
+    all_rows = RateRows.join(carried_rows, day_rows)
+    order = np.lexsort((all_rows.at_us, all_rows.key))
+    rate_rows = all_rows.take(order)
     # Lag rows are sorted, too, so the day's rows stay in their order.
-    is_of_day = order >= len(carried)
-    return rows, measure_rates(rows).take(is_of_day)
+    is_of_day = order >= len(carried_rows)
+    return rate_rows, measure_rates(rate_rows).take(is_of_day)

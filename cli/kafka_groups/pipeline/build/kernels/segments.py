@@ -25,7 +25,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Array, Flags, Ints
+from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Array, Flags, Floats, Ints
 
 DAY_US: Final = 86_400_000_000
 # `last_index_at` and `first_index_at` search one array of numbers: the owner in the high bits, the time in the low 38
@@ -86,10 +86,10 @@ def last_values(owner: Ints, condition: Flags, values: Array, defaults: Array) -
 
     `owner` is the owner of each row, in any order; `defaults` has a value for each owner.
     """
-    result = defaults.copy()
+    last_value_of_owner = defaults.copy()
     # If numpy assigns several values to one index, the last one stays.
-    result[owner[condition]] = values[condition]
-    return result
+    last_value_of_owner[owner[condition]] = values[condition]
+    return last_value_of_owner
 
 
 def is_among_last(condition: Flags, owner: Ints, count: int | Ints = 1) -> Flags:
@@ -97,11 +97,13 @@ def is_among_last(condition: Flags, owner: Ints, count: int | Ints = 1) -> Flags
 
     `owner` ascends. `count` is one number, or one for each row.
     """
-    indices = np.flatnonzero(condition)
-    index_from_end = np.searchsorted(owner[indices], owner[indices], "right") - np.arange(len(indices))
-    result = np.zeros(len(condition), np.bool_)
-    result[indices[index_from_end <= np.broadcast_to(count, len(condition))[indices]]] = True
-    return result
+    condition_indices = np.flatnonzero(condition)
+    index_from_end = np.searchsorted(owner[condition_indices], owner[condition_indices], "right") - np.arange(
+        len(condition_indices)
+    )
+    is_chosen = np.zeros(len(condition), np.bool_)
+    is_chosen[condition_indices[index_from_end <= np.broadcast_to(count, len(condition))[condition_indices]]] = True
+    return is_chosen
 
 
 def take(values: Array, indices: Ints, missing: Any = NULL) -> Array:
@@ -109,19 +111,11 @@ def take(values: Array, indices: Ints, missing: Any = NULL) -> Array:
     return np.append(values, missing)[indices]
 
 
-def trace_back(indices: Ints, previous: Ints, count: int) -> Ints:
-    """Return for each index its predecessors and itself: row i of the matrix ends with `indices[i]`.
-
-    `previous` has the index of each row's predecessor, -1 where there is none. The matrix has `count` columns, with -1
-    where there are fewer predecessors.
-    """
-    matrix = np.empty((len(indices), count), np.int64)
-    # The index -1 selects the last element of this array, so it is its own predecessor.
-    predecessors = np.append(previous, -1)
-    for column in reversed(range(count)):
-        matrix[:, column] = indices
-        indices = predecessors[indices]
-    return matrix
+def place_where(mask: Flags, values: Array) -> Floats:
+    """Return an array that has the values, in their order, where the mask is true, and NaN elsewhere."""
+    column = np.full(len(mask), np.nan)
+    column[mask] = values
+    return column
 
 
 def expand_ranges(first: Ints, counts: Ints) -> tuple[Ints, Ints]:
@@ -138,8 +132,8 @@ def expand_ranges(first: Ints, counts: Ints) -> tuple[Ints, Ints]:
 
 def running_count(flags: Flags, start_index: Ints) -> Ints:
     """Return for each row how many rows of its segment, up to and including itself, have the flag."""
-    total = np.cumsum(flags, dtype=np.int64)
-    return total - (total - flags)[start_index]
+    running_total = np.cumsum(flags, dtype=np.int64)
+    return running_total - (running_total - flags)[start_index]
 
 
 def running_maximum(values: Ints, start_index: Ints) -> Ints:
@@ -191,34 +185,34 @@ def segment_maximum(values: Ints, *codes: Array) -> Ints:
 def sum_segments(values: Ints, is_start: Flags) -> Ints:
     """Return the sum of each segment; a sum that 64 bits cannot hold becomes the nearest number that they can."""
     sums = reduce_segments(np.add, values, is_start)
-    approximate = reduce_segments(np.add, values.astype(np.float64), is_start)
-    limit = np.where(approximate > 0, LARGEST, NULL + 1)
-    return np.where(np.abs(approximate) >= 2.0**63, limit, sums)
+    approximate_sums = reduce_segments(np.add, values.astype(np.float64), is_start)
+    nearest_limit = np.where(approximate_sums > 0, LARGEST, NULL + 1)
+    return np.where(np.abs(approximate_sums) >= 2.0**63, nearest_limit, sums)
 
 
 # Each row has an owner and a time (µs since 1970).
 OwnedTimes = tuple[Ints, Ints]
 
 
-def last_index_at(rows: OwnedTimes, wanted: OwnedTimes) -> Ints:
+def last_index_at(row_times: OwnedTimes, wanted_times: OwnedTimes) -> Ints:
     """Return for each wanted owner and time the index of the owner's last row at or before that time, else -1.
 
-    `rows` are sorted by owner and time.
+    `row_times` are sorted by owner and time.
     """
-    indices = np.searchsorted(*_merge_keys(rows, wanted), "right") - 1
-    is_same_owner = take(rows[0], indices, -1) == wanted[0]
-    return np.where(is_same_owner & (take(rows[1], indices) <= wanted[1]), indices, -1)
+    indices = np.searchsorted(*_merge_keys(row_times, wanted_times), "right") - 1
+    is_same_owner = take(row_times[0], indices, -1) == wanted_times[0]
+    return np.where(is_same_owner & (take(row_times[1], indices) <= wanted_times[1]), indices, -1)
 
 
-def first_index_at(rows: OwnedTimes, wanted: OwnedTimes) -> Ints:
+def first_index_at(row_times: OwnedTimes, wanted_times: OwnedTimes) -> Ints:
     """Return for each wanted owner and time the index of the owner's first row at or after that time, else -1.
 
-    `rows` are sorted by owner and time.
+    `row_times` are sorted by owner and time.
     """
     # For an index past the last row, `take` returns its default, which is not an owner.
-    indices = np.searchsorted(*_merge_keys(rows, wanted), "left")
-    is_same_owner = take(rows[0], indices, -1) == wanted[0]
-    return np.where(is_same_owner & (take(rows[1], indices) >= wanted[1]), indices, -1)
+    indices = np.searchsorted(*_merge_keys(row_times, wanted_times), "left")
+    is_same_owner = take(row_times[0], indices, -1) == wanted_times[0]
+    return np.where(is_same_owner & (take(row_times[1], indices) >= wanted_times[1]), indices, -1)
 
 
 def merge_key(owner: Ints, at_us: Ints, base_us: int) -> Ints:
@@ -226,6 +220,6 @@ def merge_key(owner: Ints, at_us: Ints, base_us: int) -> Ints:
     return (owner << _TIME_BITS) | (np.clip(at_us, base_us, base_us + _TIME_MASK) - base_us)
 
 
-def _merge_keys(rows: OwnedTimes, wanted: OwnedTimes) -> tuple[Ints, Ints]:
-    base_us = int(wanted[1].max(initial=0)) - _TIME_MASK + 1
-    return merge_key(*rows, base_us), merge_key(*wanted, base_us)
+def _merge_keys(row_times: OwnedTimes, wanted_times: OwnedTimes) -> tuple[Ints, Ints]:
+    base_us = int(wanted_times[1].max(initial=0)) - _TIME_MASK + 1
+    return merge_key(*row_times, base_us), merge_key(*wanted_times, base_us)

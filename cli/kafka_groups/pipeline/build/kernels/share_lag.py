@@ -10,8 +10,8 @@ records were deleted before the group read them, `no_lag` with at most the allow
 A verdict of partitions begins with the first of the rows that give it, without a gap in the day's rows or before them:
 
     >>> find_verdict_starts(
-    ...     verdict=np.array([0, 1, 1]), at_ms=np.array([10, 20, 30]), is_start=np.array([True, False, False]),
-    ...     before=np.array([0, 0, 0]), before_since_ms=np.array([5, 5, 5]),
+    ...     verdict_rank=np.array([0, 1, 1]), at_ms=np.array([10, 20, 30]), is_start=np.array([True, False, False]),
+    ...     rank_before=np.array([0, 0, 0]), since_before_ms=np.array([5, 5, 5]),
     ... )
     array([ 5, 20, 20])
 """
@@ -36,74 +36,78 @@ _LOSING_DATA: Final = RULE_NAMES.index("losing_data")
 _OUT_OF_ORDER: Final = RULE_NAMES.index(OUT_OF_ORDER)
 
 
-def measure_share_lag(shares: SampledShareLags, ends: LogEnds, partition_of_key: Ints, base_us: int) -> LagRows:
+def measure_share_lag(share_lags: SampledShareLags, log_ends: LogEnds, partition_of_key: Ints, base_us: int) -> LagRows:
     """Return the lag of share groups at the log ends of their samples, by key and time.
 
-    `shares` are those of a day, in any order; `ends` are used rows with a known log end, by partition and time, and
-    `partition_of_key` is the partition of each key. `base_us` is the beginning of the day, in µs since 1970.
+    `share_lags` are those of a day, in any order; `log_ends` are used rows with a known log end, by partition and time,
+    and `partition_of_key` is the partition of each key. `base_us` is the beginning of the day, in µs since 1970.
     """
-    shares = shares.take(shares.lag != NULL).sort_by("key", "at_us")
+    share_lags = share_lags.take(share_lags.lag != NULL).sort_by("key", "at_us")
     # Two runs may have read one row.
-    shares = shares.take(is_segment_start(shares.key, shares.at_us))
-    samples = np.flatnonzero(ends.is_sample & ~ends.is_carried)
-    places = merge_key(ends.partition[samples], ends.at_us[samples], base_us)
-    wanted = merge_key(partition_of_key[shares.key], shares.at_us, base_us)
-    found = np.searchsorted(places, wanted)
-    has_end = np.append(places, -1)[found] == wanted
-    shares = shares.take(has_end)
-    index = samples[found[has_end]]
-    end = ends.take(index)
-    size = len(shares)
-    is_known = (shares.start_offset != NULL) & (end.log_start != NULL)
+    share_lags = share_lags.take(is_segment_start(share_lags.key, share_lags.at_us))
+    sample_indices = np.flatnonzero(log_ends.is_sample & ~log_ends.is_carried)
+    sampled_end_keys = merge_key(log_ends.partition[sample_indices], log_ends.at_us[sample_indices], base_us)
+    wanted_keys = merge_key(partition_of_key[share_lags.key], share_lags.at_us, base_us)
+    end_positions = np.searchsorted(sampled_end_keys, wanted_keys)
+    has_end = np.append(sampled_end_keys, -1)[end_positions] == wanted_keys
+    share_lags = share_lags.take(has_end)
+    end_index = sample_indices[end_positions[has_end]]
+    log_end_rows = log_ends.take(end_index)
+    row_count = len(share_lags)
+    is_known = (share_lags.start_offset != NULL) & (log_end_rows.log_start != NULL)
     return LagRows(
-        key=shares.key,
-        at_us=shares.at_us,
-        committed_offset=shares.start_offset,
-        log_end=end.log_end,
-        incarnation=np.zeros(size, np.int64),
-        log_number=end.log_number,
-        observation=index,
-        commit_timestamp_us=shares.at_us,
-        deleted_us=np.full(size, NULL),
-        is_commit_record=np.zeros(size, np.bool_),
-        lag=shares.lag,
-        retention_margin=np.where(is_known, shares.start_offset - end.log_start, NULL),
+        key=share_lags.key,
+        at_us=share_lags.at_us,
+        committed_offset=share_lags.start_offset,
+        log_end=log_end_rows.log_end,
+        incarnation=np.zeros(row_count, np.int64),
+        log_number=log_end_rows.log_number,
+        observation=end_index,
+        commit_timestamp_us=share_lags.at_us,
+        deleted_us=np.full(row_count, NULL),
+        is_commit_record=np.zeros(row_count, np.bool_),
+        lag=share_lags.lag,
+        retention_margin=np.where(is_known, share_lags.start_offset - log_end_rows.log_start, NULL),
     )
 
 
-def judge_share_lag(rows: LagRows, carried: PartitionStatuses, limits: Limits, keys: int) -> PartitionStatuses:
-    """Return the status of each row. `carried` has the last status of the day before, at most one of each key.
+def judge_share_lag(
+    lag_rows: LagRows, carried_statuses: PartitionStatuses, limits: Limits, key_count: int
+) -> PartitionStatuses:
+    """Return the status of each row. `carried_statuses` has the last status of the day before, at most one of each key.
 
-    `keys` is the number of keys. Time lags and rates are unknown: they follow from commits.
+    `key_count` is the number of keys. Time lags and rates are unknown: they follow from commits.
     """
-    has_lost_records = (rows.retention_margin != NULL) & (rows.retention_margin < 0)
-    rule = np.where(rows.lag <= limits.allowed_lag, _NO_LAG, _OUT_OF_ORDER)
+    has_lost_records = (lag_rows.retention_margin != NULL) & (lag_rows.retention_margin < 0)
+    rule = np.where(lag_rows.lag <= limits.allowed_lag, _NO_LAG, _OUT_OF_ORDER)
     rule = np.where(has_lost_records, _LOSING_DATA, rule)
-    verdict_before = np.full(keys, -1)
-    verdict_before[carried.key] = RANK_OF_RULE[carried.rule]
-    since_before_ms = np.full(keys, NULL)
-    since_before_ms[carried.key] = carried.verdict_since_ms
-    since_ms = find_verdict_starts(
-        verdict=RANK_OF_RULE[rule],
-        at_ms=rows.at_us // 1_000,
-        is_start=is_segment_start(rows.key),
-        before=verdict_before[rows.key],
-        before_since_ms=since_before_ms[rows.key],
+    rank_before = np.full(key_count, -1)
+    rank_before[carried_statuses.key] = RANK_OF_RULE[carried_statuses.rule]
+    since_before_ms = np.full(key_count, NULL)
+    since_before_ms[carried_statuses.key] = carried_statuses.verdict_since_ms
+    verdict_since_ms = find_verdict_starts(
+        verdict_rank=RANK_OF_RULE[rule],
+        at_ms=lag_rows.at_us // 1_000,
+        is_start=is_segment_start(lag_rows.key),
+        rank_before=rank_before[lag_rows.key],
+        since_before_ms=since_before_ms[lag_rows.key],
     )
-    statuses = new_statuses(at_us=rows.at_us, lag=rows.lag)
-    return replace(statuses, key=rows.key, rule=rule, verdict_since_ms=since_ms)
+    statuses = new_statuses(at_us=lag_rows.at_us, lag=lag_rows.lag)
+    return replace(statuses, key=lag_rows.key, rule=rule, verdict_since_ms=verdict_since_ms)
 
 
-def find_verdict_starts(verdict: Ints, at_ms: Ints, is_start: Flags, before: Ints, before_since_ms: Ints) -> Ints:
+def find_verdict_starts(
+    verdict_rank: Ints, at_ms: Ints, is_start: Flags, rank_before: Ints, since_before_ms: Ints
+) -> Ints:
     """Return when the verdict of each row began, in ms since 1970.
 
-    `is_start` marks the first row of each key; `before` is the verdict of the key before its rows, since
-    `before_since_ms`.
+    `is_start` marks the first row of each key; `rank_before` is the verdict of the key before its rows, since
+    `since_before_ms`.
     """
-    previous = np.where(is_start, before, np.roll(verdict, 1))
-    is_change = verdict != previous
-    begins = is_start | is_change
-    since_ms = np.where(is_start & ~is_change, before_since_ms, at_ms)
-    first = np.maximum.accumulate(np.where(begins, np.arange(len(verdict)), 0))
-    starts: Ints = since_ms[first]
-    return starts
+    previous_rank = np.where(is_start, rank_before, np.roll(verdict_rank, 1))
+    is_change = verdict_rank != previous_rank
+    begins_verdict = is_start | is_change
+    since_ms = np.where(is_start & ~is_change, since_before_ms, at_ms)
+    first_row = np.maximum.accumulate(np.where(begins_verdict, np.arange(len(verdict_rank)), 0))
+    verdict_starts_ms: Ints = since_ms[first_row]
+    return verdict_starts_ms

@@ -39,60 +39,60 @@ _HOUR_MS: Final = 3_600_000
 _POINTS_PER_DOUBLING: Final = 32
 
 
-def index_points(day: LogEnds, carried: TimePoints) -> TimePoints:
+def index_points(day_ends: LogEnds, carried_points: TimePoints) -> TimePoints:
     """Return the points of earlier days and of a day's rows, one for each offset of a log.
 
-    `day` has the rows that `number_logs` marked as used, without carried ones; `carried` is what `thin_points` returned
-    for the day before. Several points at one offset become one, with their earliest `record_ms`, `earliest_ms` and
-    `first_sample_ms`, their latest `latest_ms`, and their highest `log_start`.
+    `day_ends` has the rows that `number_logs` marked as used, without carried ones; `carried_points` is what
+    `thin_points` returned for the day before. Several points at one offset become one, with their earliest `record_ms`,
+    `earliest_ms` and `first_sample_ms`, their latest `latest_ms`, and their highest `log_start`.
     """
-    all_points = TimePoints.join(carried, _points_of_log_ends(day), _points_of_records(day))
-    points = all_points.sort_by("partition", "log_number", "offset")
-    is_start = is_segment_start(points.partition, points.log_number, points.offset)
+    all_points = TimePoints.join(carried_points, _make_log_end_points(day_ends), _make_record_points(day_ends))
+    sorted_points = all_points.sort_by("partition", "log_number", "offset")
+    is_start = is_segment_start(sorted_points.partition, sorted_points.log_number, sorted_points.offset)
     return replace(
-        points.take(is_start),
-        record_ms=reduce_segments(np.minimum, points.record_ms, is_start),
-        earliest_ms=reduce_segments(np.minimum, points.earliest_ms, is_start),
-        first_sample_ms=reduce_segments(np.minimum, points.first_sample_ms, is_start),
-        latest_ms=reduce_segments(np.maximum, points.latest_ms, is_start),
-        log_start=reduce_segments(np.maximum, points.log_start, is_start),
+        sorted_points.take(is_start),
+        record_ms=reduce_segments(np.minimum, sorted_points.record_ms, is_start),
+        earliest_ms=reduce_segments(np.minimum, sorted_points.earliest_ms, is_start),
+        first_sample_ms=reduce_segments(np.minimum, sorted_points.first_sample_ms, is_start),
+        latest_ms=reduce_segments(np.maximum, sorted_points.latest_ms, is_start),
+        log_start=reduce_segments(np.maximum, sorted_points.log_start, is_start),
     )
 
 
-def _points_of_log_ends(day: LogEnds) -> TimePoints:
+def _make_log_end_points(day_ends: LogEnds) -> TimePoints:
     """Return a point for each row with a log end, in the order of the rows; times are ms since 1970.
 
     LARGEST stands for an unknown time, because `index_points` takes the earliest one.
     """
-    rows = day.take(day.log_end != NULL)
-    at_ms = rows.at_us // 1_000
+    known_ends = day_ends.take(day_ends.log_end != NULL)
+    at_ms = known_ends.at_us // 1_000
     return TimePoints(
-        partition=rows.partition,
-        log_number=rows.log_number,
-        offset=rows.log_end,
-        record_ms=np.full(len(rows), LARGEST),
+        partition=known_ends.partition,
+        log_number=known_ends.log_number,
+        offset=known_ends.log_end,
+        record_ms=np.full(len(known_ends), LARGEST),
         latest_ms=at_ms,
         earliest_ms=at_ms,
-        first_sample_ms=np.where(rows.is_sample, at_ms, LARGEST),
-        log_start=rows.log_start,
+        first_sample_ms=np.where(known_ends.is_sample, at_ms, LARGEST),
+        log_start=known_ends.log_start,
     )
 
 
-def _points_of_records(day: LogEnds) -> TimePoints:
+def _make_record_points(day_ends: LogEnds) -> TimePoints:
     """Return a point for each backfilled row that names a record and its timestamp (ms since 1970), in their order.
 
     No sample has shown these points (LARGEST), and their log starts are unknown (NULL).
     """
-    rows = day.take((day.lookup_offset != NULL) & (day.lookup_timestamp_ms != NULL))
+    record_lookups = day_ends.take((day_ends.lookup_offset != NULL) & (day_ends.lookup_timestamp_ms != NULL))
     return TimePoints(
-        partition=rows.partition,
-        log_number=rows.log_number,
-        offset=rows.lookup_offset,
-        record_ms=rows.lookup_timestamp_ms,
-        latest_ms=rows.lookup_timestamp_ms,
-        earliest_ms=rows.lookup_timestamp_ms,
-        first_sample_ms=np.full(len(rows), LARGEST),
-        log_start=np.full(len(rows), NULL),
+        partition=record_lookups.partition,
+        log_number=record_lookups.log_number,
+        offset=record_lookups.lookup_offset,
+        record_ms=record_lookups.lookup_timestamp_ms,
+        latest_ms=record_lookups.lookup_timestamp_ms,
+        earliest_ms=record_lookups.lookup_timestamp_ms,
+        first_sample_ms=np.full(len(record_lookups), LARGEST),
+        log_start=np.full(len(record_lookups), NULL),
     )
 
 
@@ -103,19 +103,19 @@ def thin_points(points: TimePoints, last_log_number: Ints, *, now_ms: int, oldes
     the day, in ms since 1970. Of the points whose last time is before `oldest_ms`, only the newest is kept. Each point
     gets the highest log start of its partition.
     """
-    present = points.take(points.log_number == last_log_number[points.partition])
-    age_ms = now_ms - present.latest_ms
-    is_too_old = present.latest_ms < oldest_ms
+    present_points = points.take(points.log_number == last_log_number[points.partition])
+    age_ms = now_ms - present_points.latest_ms
+    is_too_old = present_points.latest_ms < oldest_ms
     doublings = np.log2(np.maximum(age_ms, _HOUR_MS) / _HOUR_MS)
-    bucket = np.where(is_too_old, LARGEST, np.floor(_POINTS_PER_DOUBLING * doublings).astype(np.int64))
-    is_last_of_bucket = is_segment_end(present.partition, bucket)
+    age_bucket = np.where(is_too_old, LARGEST, np.floor(_POINTS_PER_DOUBLING * doublings).astype(np.int64))
+    is_last_of_bucket = is_segment_end(present_points.partition, age_bucket)
     # The oldest point is kept: times up to the next point are interpolated from it. The newest of the points that are
     # too old is kept as the last one of its bucket.
-    is_first = is_segment_start(present.partition)
+    is_first = is_segment_start(present_points.partition)
     is_oldest: Flags = is_first & ~is_too_old
     # The first point after a pause in sampling is kept: the records after it were not written during the pause.
-    bucket_before = np.concatenate((bucket[:1], bucket[:-1]))
-    is_after_pause = ~is_first & (bucket_before != LARGEST) & (bucket_before - bucket > 1)
-    highest_start = segment_maximum(present.log_start, present.partition)
+    previous_bucket = np.concatenate((age_bucket[:1], age_bucket[:-1]))
+    is_after_pause = ~is_first & (previous_bucket != LARGEST) & (previous_bucket - age_bucket > 1)
+    highest_log_start = segment_maximum(present_points.log_start, present_points.partition)
     is_kept = (age_ms <= _HOUR_MS) | is_last_of_bucket | is_oldest | is_after_pause
-    return replace(present, log_start=highest_start).take(is_kept)
+    return replace(present_points, log_start=highest_log_start).take(is_kept)

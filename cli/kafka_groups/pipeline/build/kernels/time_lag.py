@@ -74,51 +74,55 @@ class _Neighbours:
     log_start: Ints
 
 
-def measure_time_lag(rows: LagRows, ends: LogEnds, points: TimePoints) -> TimeLags:
+def measure_time_lag(lag_rows: LagRows, log_ends: LogEnds, points: TimePoints) -> TimeLags:
     """Return the time lag at each lag row.
 
-    `ends` are the log ends that the rows refer to (`LagRows.observation`); each of their logs has points.
+    `log_ends` are the log ends that the rows refer to (`LagRows.observation`); each of their logs has points.
     """
-    now_ms = rows.at_us // 1_000
-    neighbours = _find_neighbours(rows, ends, points)
-    write_times = find_write_times(points, neighbours.previous, neighbours.following, rows.committed_offset)
-    min_ms = _measure_lower_bound(points, neighbours, now_ms)
-    log_start = ends.log_start[rows.observation]
-    last_stable = ends.last_stable[rows.observation]
-    is_of_present_log = (ends.topic_id[rows.observation] != NULL) | (write_times.written_ms > rows.deleted_us // 1_000)
+    now_ms = lag_rows.at_us // 1_000
+    neighbours = _find_neighbours(lag_rows, log_ends, points)
+    write_times = find_write_times(points, neighbours.previous, neighbours.following, lag_rows.committed_offset)
+    min_time_lag_ms = _measure_lower_bound(points, neighbours, now_ms)
+    log_start = log_ends.log_start[lag_rows.observation]
+    last_stable = log_ends.last_stable[lag_rows.observation]
+    is_of_present_log = (log_ends.topic_id[lag_rows.observation] != NULL) | (
+        write_times.written_ms > lag_rows.deleted_us // 1_000
+    )
     is_written = (write_times.written_ms != NULL) & (write_times.written_ms <= now_ms) & is_of_present_log
-    age_ms = now_ms - write_times.written_ms
+    record_age_ms = now_ms - write_times.written_ms
     # The first condition that holds decides.
     conditions = [
-        rows.committed_offset >= rows.log_end,
-        (last_stable != NULL) & (rows.committed_offset == last_stable),
-        (log_start != NULL) & (rows.committed_offset < log_start),
+        lag_rows.committed_offset >= lag_rows.log_end,
+        (last_stable != NULL) & (lag_rows.committed_offset == last_stable),
+        (log_start != NULL) & (lag_rows.committed_offset < log_start),
         is_written & write_times.is_record_time,
         is_written,
-        (min_ms != NULL) & ((write_times.written_ms == NULL) | is_of_present_log),
+        (min_time_lag_ms != NULL) & ((write_times.written_ms == NULL) | is_of_present_log),
     ]
     return TimeLags(
-        time_lag_ms=np.select(conditions, [0, 0, min_ms, age_ms, age_ms, min_ms], NULL),
+        time_lag_ms=np.select(conditions, [0, 0, min_time_lag_ms, record_age_ms, record_age_ms, min_time_lag_ms], NULL),
         quality=np.select(conditions, [EXACT, LOWER_BOUND, DATA_LOSS, EXACT, INTERPOLATED, LOWER_BOUND], UNKNOWN),
     )
 
 
-def find_write_times(points: TimePoints, previous: Ints, following: Ints, committed_offset: Ints) -> WriteTimes:
+def find_write_times(points: TimePoints, previous_point: Ints, next_point: Ints, committed_offset: Ints) -> WriteTimes:
     """Return when the record at each committed offset was written, from the points around it.
 
-    `previous` and `following` are indices of points, -1 where there is none. Nothing is interpolated if the following
-    point has an earlier time than the previous one, because producers' clocks differ.
+    `previous_point` and `next_point` are indices of points, -1 where there is none. Nothing is interpolated if the
+    following point has an earlier time than the previous one, because producers' clocks differ.
     """
-    offset = points.offset[previous]
-    record_ms = points.record_ms[previous]
-    previous_ms = np.where(record_ms == LARGEST, points.latest_ms[previous], record_ms)
-    is_at_point = (previous >= 0) & (offset == committed_offset)
-    passed_ms = points.earliest_ms[following] - previous_ms
-    is_between = (previous >= 0) & (following >= 0) & (passed_ms >= 0)
-    share = (committed_offset - offset) / np.where(is_between, points.offset[following] - offset, 1)
-    between_ms = previous_ms + np.floor(np.where(is_between, passed_ms, 0) * share + 0.5).astype(np.int64)
+    previous_offset = points.offset[previous_point]
+    record_ms = points.record_ms[previous_point]
+    previous_ms = np.where(record_ms == LARGEST, points.latest_ms[previous_point], record_ms)
+    is_at_point = (previous_point >= 0) & (previous_offset == committed_offset)
+    gap_ms = points.earliest_ms[next_point] - previous_ms
+    is_between = (previous_point >= 0) & (next_point >= 0) & (gap_ms >= 0)
+    share_of_gap = (committed_offset - previous_offset) / np.where(
+        is_between, points.offset[next_point] - previous_offset, 1
+    )
+    interpolated_ms = previous_ms + np.floor(np.where(is_between, gap_ms, 0) * share_of_gap + 0.5).astype(np.int64)
     return WriteTimes(
-        written_ms=np.where(is_at_point, previous_ms, np.where(is_between, between_ms, NULL)),
+        written_ms=np.where(is_at_point, previous_ms, np.where(is_between, interpolated_ms, NULL)),
         is_record_time=is_at_point & (record_ms != LARGEST),
     )
 
@@ -129,37 +133,37 @@ def _measure_lower_bound(points: TimePoints, neighbours: _Neighbours, now_ms: In
     For every time before the oldest record, a backfill finds the record at the log start. It cannot distinguish "never
     written" from "deleted". So at the log start, only the record's timestamp or a sample's time is a bound.
     """
-    following = neighbours.following
-    certain_ms = np.minimum(points.record_ms, points.first_sample_ms)[following]
-    is_behind_start = points.offset[following] > neighbours.log_start
-    is_bound = np.where(neighbours.log_start != NULL, is_behind_start, certain_ms == LARGEST)
-    before_ms = np.where(is_bound, points.earliest_ms[following], certain_ms)
-    return np.where((following >= 0) & (before_ms < now_ms), now_ms - before_ms, NULL)
+    next_point = neighbours.following
+    certain_time_ms = np.minimum(points.record_ms, points.first_sample_ms)[next_point]
+    is_behind_start = points.offset[next_point] > neighbours.log_start
+    is_bound = np.where(neighbours.log_start != NULL, is_behind_start, certain_time_ms == LARGEST)
+    latest_write_ms = np.where(is_bound, points.earliest_ms[next_point], certain_time_ms)
+    return np.where((next_point >= 0) & (latest_write_ms < now_ms), now_ms - latest_write_ms, NULL)
 
 
-def _find_neighbours(rows: LagRows, ends: LogEnds, points: TimePoints) -> _Neighbours:
+def _find_neighbours(lag_rows: LagRows, log_ends: LogEnds, points: TimePoints) -> _Neighbours:
     """Return the points around the commit of each lag row, in the log of its observation.
 
-    Each log in `ends` has at least one point; `points` have the order of TimePoints.
+    Each log in `log_ends` has at least one point; `points` have the order of TimePoints.
     """
     is_start = is_segment_start(points.partition, points.log_number)
     first_of_log = np.flatnonzero(is_start)
     logs_of_points = (points.partition[is_start] << 32) | points.log_number[is_start]
-    logs_of_ends = (ends.partition << 32) | ends.log_number
-    log = np.searchsorted(logs_of_points, logs_of_ends)[rows.observation]
+    logs_of_ends = (log_ends.partition << 32) | log_ends.log_number
+    log_of_row = np.searchsorted(logs_of_points, logs_of_ends)[lag_rows.observation]
     # An offset needs all 64 bits of a search key, and leaves none for the log. The rank of an offset needs fewer.
     known_offsets = np.unique(points.offset)
     rank_of_point = np.searchsorted(known_offsets, points.offset)
-    rank_of_commit = np.searchsorted(known_offsets, rows.committed_offset, "right") - 1
+    rank_of_commit = np.searchsorted(known_offsets, lag_rows.committed_offset, "right") - 1
     log_of_point = np.cumsum(is_start) - 1
-    after = np.searchsorted(
+    next_point = np.searchsorted(
         log_of_point * len(known_offsets) + rank_of_point,
-        log * len(known_offsets) + rank_of_commit,
+        log_of_row * len(known_offsets) + rank_of_commit,
         "right",
     )
-    end_of_log = np.append(first_of_log, len(points))[log + 1]
+    end_of_log = np.append(first_of_log, len(points))[log_of_row + 1]
     return _Neighbours(
-        previous=np.where(after > first_of_log[log], after - 1, -1),
-        following=np.where(after < end_of_log, after, -1),
-        log_start=reduce_segments(np.maximum, points.log_start, is_start)[log],
+        previous=np.where(next_point > first_of_log[log_of_row], next_point - 1, -1),
+        following=np.where(next_point < end_of_log, next_point, -1),
+        log_start=reduce_segments(np.maximum, points.log_start, is_start)[log_of_row],
     )

@@ -31,7 +31,7 @@ from kafka_groups.pipeline.build.kernels.progress import (
     usual_intervals,
     usual_waits,
 )
-from kafka_groups.pipeline.build.kernels.segments import is_segment_start, last_index_until, segment_starts
+from kafka_groups.pipeline.build.kernels.segments import is_segment_start, last_index_until, place_where, segment_starts
 from kafka_groups.pipeline.frames.arrays import NULL, Array, Flags, Floats, Ints
 from kafka_groups.verdicts import (
     KNOWN,
@@ -55,7 +55,7 @@ Evidence = Mapping[str, Floats]
 
 def judge_observations(
     observations: Observations,
-    carried: KeyProgress,
+    carried_progress: KeyProgress,
     carried_floors: LagFloors,
     carried_starts: LogStarts,
     limits: Limits,
@@ -63,17 +63,18 @@ def judge_observations(
 ) -> tuple[KeyProgress, LagFloors, LogStarts]:
     """Judge all observations; return the progress after each, with its verdict, and floors and log starts to carry on.
 
-    `observations` are sorted by key and time; `carried`, `carried_floors` and `carried_starts` come from earlier days.
+    `observations` are sorted by key and time; `carried_progress`, `carried_floors` and `carried_starts` come from
+    earlier days.
     """
-    progress, evidence = measure_progress(observations, carried, limits)
+    progress, evidence = measure_progress(observations, carried_progress, limits)
     has_lag = observations.lag > limits.allowed_lag
-    previous_offset = find_previous_offsets(observations, carried)
-    deletion, log_starts = measure_deletion(observations, previous_offset, carried_starts)
-    known_evidence = {**{name: to_known(values) for name, values in evidence.items()}, **deletion}
+    previous_offset = find_previous_offsets(observations, carried_progress)
+    deletion_evidence, log_starts = measure_deletion(observations, previous_offset, carried_starts)
+    known_evidence = {**{name: to_known(values) for name, values in evidence.items()}, **deletion_evidence}
     floors, growths = _measure_growths(observations, carried_floors, has_lag, progress)
-    rule = judge_evidence(known_evidence, growths, limits, rules)
-    since_ms = _find_verdict_starts(progress, carried, rule)
-    return replace(progress, rule=rule, verdict_since_ms=since_ms), floors, log_starts
+    rule_of_row = judge_evidence(known_evidence, growths, limits, rules)
+    verdict_since_ms = _find_verdict_starts(progress, carried_progress, rule_of_row)
+    return replace(progress, rule=rule_of_row, verdict_since_ms=verdict_since_ms), floors, log_starts
 
 
 def judge_evidence(
@@ -84,10 +85,12 @@ def judge_evidence(
     `evidence` has the columns of `verdicts.Evidence`, and `growths` those of `verdicts.Growth`, by the length of a
     third in ms. NaN is unknown.
     """
-    size = len(next(iter(evidence.values())))
-    of_limits = {field.name: np.full(size, value) for field, value in zip(fields(limits), astuple(limits), strict=True)}
-    columns: Evidence = {**evidence, **of_limits}
-    conditions = [_find_where(rule, columns, growths, size) for rule in rules]
+    row_count = len(next(iter(evidence.values())))
+    limit_columns = {
+        field.name: np.full(row_count, value) for field, value in zip(fields(limits), astuple(limits), strict=True)
+    }
+    columns: Evidence = {**evidence, **limit_columns}
+    conditions = [_evaluate_rule(rule, columns, growths, row_count) for rule in rules]
     rule_index = np.select(conditions, [RULE_NAMES.index(rule.name) for rule in rules], RULE_NAMES.index("incomplete"))
     return rule_index.astype(np.int64)
 
@@ -97,7 +100,7 @@ def to_known(values: Array) -> Floats:
     return np.where(values == NULL, np.nan, values.astype(np.float64))
 
 
-def _find_where(rule: Rule, columns: Evidence, growths: Mapping[int, Evidence], size: int) -> Flags:
+def _evaluate_rule(rule: Rule, columns: Evidence, growths: Mapping[int, Evidence], row_count: int) -> Flags:
     """Return a mask of the rows at which a rule holds; a rule with thirds has to hold in one of its windows.
 
     `columns` are the evidence and the limits, `growths` as in `judge_evidence`.
@@ -105,69 +108,62 @@ def _find_where(rule: Rule, columns: Evidence, growths: Mapping[int, Evidence], 
     windows = [columns]
     if rule.thirds_ms:
         windows = [{**columns, **growths[third_ms]} for third_ms in rule.thirds_ms if third_ms in growths]
-    result = np.zeros(size, np.bool_)
+    holds_in_any_window = np.zeros(row_count, np.bool_)
     for window in windows:
-        holds = np.ones(size, np.bool_)
+        holds_in_window = np.ones(row_count, np.bool_)
         for comparison in rule.comparisons:
-            holds &= _compare(comparison, window)
-        result |= holds
-    return result
+            holds_in_window &= _compare(comparison, window)
+        holds_in_any_window |= holds_in_window
+    return holds_in_any_window
 
 
 def _compare(comparison: Comparison, columns: Evidence) -> Any:
     """Return a mask of the rows at which a comparison holds; it does not hold with an unknown number (NaN)."""
-    value = columns[comparison.name]
+    values = columns[comparison.name]
     if comparison.operator in (KNOWN, UNKNOWN):
-        return np.isnan(value) == (comparison.operator == UNKNOWN)
-    other = columns[comparison.other] if isinstance(comparison.other, str) else comparison.other
-    return OPERATORS[comparison.operator](value, other * comparison.factor)
+        return np.isnan(values) == (comparison.operator == UNKNOWN)
+    compared_values = columns[comparison.other] if isinstance(comparison.other, str) else comparison.other
+    return OPERATORS[comparison.operator](values, compared_values * comparison.factor)
 
 
 def _measure_growths(
-    observations: Observations, carried: LagFloors, has_lag: Flags, progress: KeyProgress
+    observations: Observations, carried_floors: LagFloors, has_lag: Flags, progress: KeyProgress
 ) -> tuple[LagFloors, dict[int, Evidence]]:
     """Return the floors that the next day needs, and the growth of the lag at each observation with a lag."""
     is_known = observations.lag != NULL
-    names = LagFloors.names()
-    day_floors = LagFloors(**{name: getattr(observations, name)[is_known] for name in names})
-    joined = LagFloors.join(carried, day_floors)
-    order = np.lexsort((joined.at_ms, joined.log_number, joined.incarnation, joined.key))
-    rows = joined.take(order)
-    is_of_day = order >= len(carried)
-    is_wanted = np.zeros(len(rows), np.bool_)
+    column_names = LagFloors.names()
+    day_floors = LagFloors(**{name: getattr(observations, name)[is_known] for name in column_names})
+    all_floors = LagFloors.join(carried_floors, day_floors)
+    order = np.lexsort((all_floors.at_ms, all_floors.log_number, all_floors.incarnation, all_floors.key))
+    sorted_floors = all_floors.take(order)
+    is_of_day = order >= len(carried_floors)
+    is_wanted = np.zeros(len(sorted_floors), np.bool_)
     is_wanted[is_of_day] = has_lag[is_known]
-    waits = np.zeros(len(rows))
-    intervals = np.zeros(len(rows))
-    waits[is_of_day] = usual_waits(progress)[is_known]
-    intervals[is_of_day] = usual_intervals(progress)[is_known]
+    wait_ms = np.zeros(len(sorted_floors))
+    interval_ms = np.zeros(len(sorted_floors))
+    wait_ms[is_of_day] = usual_waits(progress)[is_known]
+    interval_ms[is_of_day] = usual_intervals(progress)[is_known]
     growths: dict[int, Evidence] = {
-        third_ms: {name: _spread(values[is_of_day], is_known) for name, values in growth.items()}
-        for third_ms, growth in measure_growths(rows, is_wanted, waits, intervals).items()
+        third_ms: {name: place_where(is_known, values[is_of_day]) for name, values in growth.items()}
+        for third_ms, growth in measure_growths(sorted_floors, is_wanted, wait_ms, interval_ms).items()
     }
-    return carry_floors(rows), growths
+    return carry_floors(sorted_floors), growths
 
 
-def _spread(values: Floats, is_known: Flags) -> Floats:
-    """Return an array that has the values, in their order, where the mask is true, and NaN elsewhere."""
-    result = np.full(len(is_known), np.nan)
-    result[is_known] = values
-    return result
-
-
-def _find_verdict_starts(progress: KeyProgress, carried: KeyProgress, rule: Ints) -> Ints:
+def _find_verdict_starts(progress: KeyProgress, carried_progress: KeyProgress, rule_of_row: Ints) -> Ints:
     """Return for each row when its verdict began (ms since 1970): no row of its key since then has another one.
 
-    `carried` has the verdicts of earlier days; `rule` is the rule of each row.
+    `carried_progress` has the verdicts of earlier days; `rule_of_row` is the rule of each row.
     """
-    verdict = RANK_OF_RULE[rule]
+    verdict_rank = RANK_OF_RULE[rule_of_row]
     start_index = segment_starts(progress.key)
-    changes = is_segment_start(progress.key, verdict)
-    since_ms = progress.at_ms[last_index_until(changes, start_index)] if len(rule) else progress.at_ms
-    key_count = int(max(progress.key.max(initial=-1), carried.key.max(initial=-1))) + 1
-    before = np.full(key_count, NULL)
-    before[carried.key] = RANK_OF_RULE[carried.rule]
+    is_verdict_start = is_segment_start(progress.key, verdict_rank)
+    since_ms = progress.at_ms[last_index_until(is_verdict_start, start_index)] if len(rule_of_row) else progress.at_ms
+    key_count = int(max(progress.key.max(initial=-1), carried_progress.key.max(initial=-1))) + 1
+    carried_rank = np.full(key_count, NULL)
+    carried_rank[carried_progress.key] = RANK_OF_RULE[carried_progress.rule]
     carried_since_ms = np.full(key_count, NULL)
-    carried_since_ms[carried.key] = carried.verdict_since_ms
-    is_first_run = last_index_until(changes, start_index) == start_index
-    continues = is_first_run & (before[progress.key] == verdict)
-    return np.where(continues, carried_since_ms[progress.key], since_ms)
+    carried_since_ms[carried_progress.key] = carried_progress.verdict_since_ms
+    is_first_verdict = last_index_until(is_verdict_start, start_index) == start_index
+    continues_carried_verdict = is_first_verdict & (carried_rank[progress.key] == verdict_rank)
+    return np.where(continues_carried_verdict, carried_since_ms[progress.key], since_ms)

@@ -54,10 +54,10 @@ class PackedBytes:
         width = np.dtype(layout).itemsize
         if len(self.data) < width:
             return np.zeros(len(positions), np.int64)
-        last = len(self.data) - width
+        last_position = len(self.data) - width
         # Element i is the number that starts at byte i, so the elements overlap. Nothing is copied.
-        numbers: Any = np.ndarray(last + 1, f">{layout}", self.data.data, strides=(1,))
-        values: Ints = numbers[np.clip(positions, 0, last)].astype(np.int64)
+        numbers: Any = np.ndarray(last_position + 1, f">{layout}", self.data.data, strides=(1,))
+        values: Ints = numbers[np.clip(positions, 0, last_position)].astype(np.int64)
         return values
 
     def read_strings(self, positions: Ints, sizes: Ints, is_known: Flags) -> Any:
@@ -68,17 +68,17 @@ class PackedBytes:
         sizes = np.where(is_known, sizes, 0)
         offsets = np.zeros(len(positions) + 1, np.int32)
         np.cumsum(sizes, out=offsets[1:])
-        filled = np.flatnonzero(sizes)
+        filled_rows = np.flatnonzero(sizes)
         # The byte at index p of the result comes from index p + shift of `data`.
-        shifts = np.repeat(positions[filled] - offsets[filled], sizes[filled])
+        shifts = np.repeat(positions[filled_rows] - offsets[filled_rows], sizes[filled_rows])
         characters = self.data[shifts + np.arange(offsets[-1])]
         validity = pa.array(is_known).buffers()[1]
         buffers = [validity, pa.py_buffer(offsets), pa.py_buffer(characters)]
-        column = pa.Array.from_buffers(pa.binary(), len(positions), buffers)
+        binary_column = pa.Array.from_buffers(pa.binary(), len(positions), buffers)
         try:
-            return column.cast(pa.string())
+            return binary_column.cast(pa.string())
         except pa.ArrowInvalid:  # Some row is not UTF-8.
-            texts = [None if data is None else decode_visibly(data) for data in column.to_pylist()]
+            texts = [None if data is None else decode_visibly(data) for data in binary_column.to_pylist()]
             return pa.array(texts, pa.string())
 
 
@@ -86,9 +86,9 @@ def pack(column: Any) -> PackedBytes:
     """Return an Arrow column of large_binary as PackedBytes, without a copy of the bytes."""
     _, offsets, data = column.buffers()
     # A slice of a column has the buffers of the entire column.
-    edges = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
+    value_bounds = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
     content = np.frombuffer(data, np.uint8) if data else np.zeros(0, np.uint8)
-    return PackedBytes(content, edges[:-1], edges[1:])
+    return PackedBytes(content, value_bounds[:-1], value_bounds[1:])
 
 
 def read_keys(keys: PackedBytes) -> tuple[Flags, dict[str, Any]]:
@@ -181,17 +181,17 @@ def read_values(values: PackedBytes, is_wanted: Flags) -> tuple[Flags, dict[str,
     # The fields end where the value ends, or the positions are wrong.
     is_whole = has_topic_id | has_no_tags
     is_read = is_wanted & layout.is_supported & (layout.metadata_size >= 0) & is_whole
-    epoch = np.where(layout.has_epoch, values.read_numbers("i4", layout.epoch_at), _NO_EPOCH)
+    leader_epoch = np.where(layout.has_epoch, values.read_numbers("i4", layout.epoch_at), _NO_EPOCH)
     commit_ms = np.where(is_read, values.read_numbers("i8", layout.time_at), NO_TIME_MS)
-    expiry = values.read_numbers("i8", layout.time_at + _INT64_BYTES)
-    expiry_ms = np.where(is_read & layout.has_expiry, expiry, NO_TIME_MS)
+    expire_timestamp_ms = values.read_numbers("i8", layout.time_at + _INT64_BYTES)
+    expire_ms = np.where(is_read & layout.has_expiry, expire_timestamp_ms, NO_TIME_MS)
     return is_read, {
         "value_version": pa.array(layout.version.astype(np.int16), mask=~is_read),
         "committed_offset": pa.array(values.read_numbers("i8", layout.offset_at), mask=~is_read),
-        "leader_epoch": pa.array(epoch.astype(np.int32), mask=~is_read | (epoch == _NO_EPOCH)),
+        "leader_epoch": pa.array(leader_epoch.astype(np.int32), mask=~is_read | (leader_epoch == _NO_EPOCH)),
         "metadata": values.read_strings(layout.metadata_at, layout.metadata_size, is_read),
         "commit_time": timestamp_column(commit_ms),
-        "expire_time": timestamp_column(expiry_ms),
+        "expire_time": timestamp_column(expire_ms),
         "topic_id": _read_topic_ids(values, layout.tags_at + _TAG_BYTES, is_read & has_topic_id),
     }
 
@@ -200,14 +200,16 @@ def _read_topic_ids(values: PackedBytes, positions: Ints, has_topic_id: Flags) -
     """Return an Arrow column of the topic ids at these positions, as Kafka prints them; null where there is none."""
     first_halves = values.read_numbers("i8", positions[has_topic_id])
     second_halves = values.read_numbers("i8", positions[has_topic_id] + _INT64_BYTES)
-    ids = np.stack([first_halves, second_halves], axis=1).astype(">i8")
-    id_column = pa.Array.from_buffers(pa.binary(_TOPIC_ID_BYTES), len(ids), [None, pa.py_buffer(ids.tobytes())])
+    topic_ids = np.stack([first_halves, second_halves], axis=1).astype(">i8")
+    id_column = pa.Array.from_buffers(
+        pa.binary(_TOPIC_ID_BYTES), len(topic_ids), [None, pa.py_buffer(topic_ids.tobytes())]
+    )
     # A chunk has few different ids, and only these are rendered as text.
     distinct_ids = id_column.dictionary_encode()
-    texts = pa.array(map(topic_id_text, distinct_ids.dictionary.to_pylist()), pa.string())
+    distinct_texts = pa.array(map(topic_id_text, distinct_ids.dictionary.to_pylist()), pa.string())
     indices = np.zeros(len(positions), np.int64)
     indices[has_topic_id] = distinct_ids.indices.to_numpy()
-    return texts.take(pa.array(indices, mask=~has_topic_id))
+    return distinct_texts.take(pa.array(indices, mask=~has_topic_id))
 
 
 def commit_columns(value: Struct) -> dict[str, Any]:

@@ -96,23 +96,23 @@ def rows_by_table(records: pa.RecordBatch) -> dict[Table, pa.RecordBatch]:
     The kind of a row determines its table. Tables without a row are absent.
     """
     rows: dict[Table, pa.RecordBatch] = {}
-    for kind, (table, struct) in _TABLE_BY_KIND.items():
-        is_kind = pc.equal(records["kind"], kind)
-        if is_kind.true_count == records.num_rows > 0:
-            rows[table] = _table_rows(table, struct, records)
-        elif is_kind.true_count:
-            rows[table] = _table_rows(table, struct, records.filter(is_kind))
+    for kind, (table, struct_name) in _TABLE_BY_KIND.items():
+        is_of_kind = pc.equal(records["kind"], kind)
+        if is_of_kind.true_count == records.num_rows > 0:
+            rows[table] = _to_table_rows(table, struct_name, records)
+        elif is_of_kind.true_count:
+            rows[table] = _to_table_rows(table, struct_name, records.filter(is_of_kind))
     return rows
 
 
-def _table_rows(table: Table, struct: str | None, records: pa.RecordBatch) -> pa.RecordBatch:
+def _to_table_rows(table: Table, struct_name: str | None, records: pa.RecordBatch) -> pa.RecordBatch:
     """Return rows of DecodedRecords as rows of the table; all of them must have the table's kind."""
     columns: dict[str, Any] = dict(zip(records.schema.names, records.columns, strict=True))
     # Only samples know the number of members at a commit.
     columns["member_count"] = None
-    if struct is not None:
-        names = [field.name for field in records[struct].type]
-        columns |= zip(names, records[struct].flatten(), strict=True)
+    if struct_name is not None:
+        field_names = [field.name for field in records[struct_name].type]
+        columns |= zip(field_names, records[struct_name].flatten(), strict=True)
     columns["origin"] = "topic"
     # Only samples know a group's type and state.
     columns |= {"group_type": None, "state": None}
@@ -120,5 +120,5 @@ def _table_rows(table: Table, struct: str | None, records: pa.RecordBatch) -> pa
     columns["found_at"] = records["record_time"]
     # Only offset_commits has `commit_time`. Its rows are dated by this column, so it is never null.
     columns["commit_time"] = pc.coalesce(records["commit_time"], records["record_time"])
-    own_columns = {name: columns[name] for name in table.frame.names()}
-    return make_batch(table.frame, own_columns, size=records.num_rows)
+    table_columns = {name: columns[name] for name in table.frame.names()}
+    return make_batch(table.frame, table_columns, size=records.num_rows)

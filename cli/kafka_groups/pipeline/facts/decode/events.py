@@ -37,15 +37,15 @@ _STATES_BY_TYPE: Final = {
 _STATIC_MEMBER_AWAY: Final = -2
 
 
-def _json_text(value: bytes | UUID) -> str:
+def _to_json_text(id_or_bytes: bytes | UUID) -> str:
     """Return an id or bytes as text, because JSON has neither: an id as Kafka prints it, bytes in base64."""
-    if isinstance(value, UUID):
+    if isinstance(id_or_bytes, UUID):
         # JSON has the zero id, too, which `topic_id_text` returns as None.
-        return topic_id_text(value.bytes) or "A" * 22
-    return b64encode(value).decode()
+        return topic_id_text(id_or_bytes.bytes) or "A" * 22
+    return b64encode(id_or_bytes).decode()
 
 
-_JSON: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_json_text)
+_JSON: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_to_json_text)
 
 
 def event_columns(record_type: RecordType, key: Struct, value: Struct | None) -> dict[str, Any]:
@@ -56,30 +56,30 @@ def event_columns(record_type: RecordType, key: Struct, value: Struct | None) ->
     fields = value or {}
     return {
         "record_name": record_type.name,
-        "event_type": _event_type(record_type, value),
-        "epoch": _first_present(fields, "epoch", "assignment_epoch", "member_epoch", "generation"),
+        "event_type": _find_event_type(record_type, value),
+        "epoch": _get_first(fields, "epoch", "assignment_epoch", "member_epoch", "generation"),
         "previous_epoch": fields.get("previous_member_epoch"),
         "member_id": key.get("member_id"),
-        "member_state": _member_state(record_type, fields),
+        "member_state": _find_member_state(record_type, fields),
         "group_instance_id": fields.get("instance_id"),
         "client_id": fields.get("client_id"),
         "client_host": fields.get("client_host"),
         "protocol_type": fields.get("protocol_type"),
         "protocol": fields.get("protocol"),
         "leader": fields.get("leader"),
-        "state_time": _state_time(fields),
-        "topics": _topics(fields),
-        "members": _classic_members(fields) if "members" in fields else None,
-        "assignment": _assignment(_first_present(fields, "topic_partitions", "assigned_partitions")),
-        "pending_revocation": _assignment(fields.get("partitions_pending_revocation")),
-        "workers": _workers(fields) if "members" in fields else None,
-        "tasks": _tasks(key, fields, suffix="_tasks"),
-        "tasks_pending_revocation": _tasks(key, fields, suffix="_tasks_pending_revocation"),
-        "details": _details(key, fields),
+        "state_time": _find_state_time(fields),
+        "topics": _read_topics(fields),
+        "members": _read_classic_members(fields) if "members" in fields else None,
+        "assignment": _read_assignment(_get_first(fields, "topic_partitions", "assigned_partitions")),
+        "pending_revocation": _read_assignment(fields.get("partitions_pending_revocation")),
+        "workers": _read_workers(fields) if "members" in fields else None,
+        "tasks": _read_tasks(key, fields, suffix="_tasks"),
+        "tasks_pending_revocation": _read_tasks(key, fields, suffix="_tasks_pending_revocation"),
+        "details": _encode_details(key, fields),
     }
 
 
-def _event_type(record_type: RecordType, value: Struct | None) -> str:
+def _find_event_type(record_type: RecordType, value: Struct | None) -> str:
     if value is None:
         return record_type.removed
     if value.get("members") == []:
@@ -89,12 +89,12 @@ def _event_type(record_type: RecordType, value: Struct | None) -> str:
     return record_type.written
 
 
-def _first_present(fields: Struct, *names: str) -> Any:
+def _get_first(fields: Struct, *names: str) -> Any:
     """Return the value of the first of these fields that the struct has; None if it has none of them."""
     return next((fields[name] for name in names if name in fields), None)
 
 
-def _member_state(record_type: RecordType, fields: Struct) -> str | None:
+def _find_member_state(record_type: RecordType, fields: Struct) -> str | None:
     """Return the name of a member's state, "UNKNOWN" for an unknown number; None for records without a state."""
     if "state" not in fields:
         return None
@@ -102,27 +102,27 @@ def _member_state(record_type: RecordType, fields: Struct) -> str | None:
     return states.get(fields["state"], "UNKNOWN")
 
 
-def _state_time(fields: Struct) -> int | None:
+def _find_state_time(fields: Struct) -> int | None:
     """Return the time of the group's state, of a target assignment or of a resolved expression, in µs since 1970."""
     # Brokers before 4.3 write 0 as the time of a target assignment.
-    time_ms = fields.get("assignment_timestamp") or _first_present(fields, "current_state_timestamp", "timestamp")
+    time_ms = fields.get("assignment_timestamp") or _get_first(fields, "current_state_timestamp", "timestamp")
     return None if time_ms is None else microseconds(time_ms)
 
 
-def _topics(fields: Struct) -> list[str] | None:
+def _read_topics(fields: Struct) -> list[str] | None:
     """Return the names of the topics that a group or a member reads; None for records without topics."""
     if "subtopologies" in fields:
         return sorted({topic for subtopology in fields["subtopologies"] for topic in subtopology["source_topics"]})
     if "initialized_topics" in fields:
-        structs = [*fields.get("initializing_topics", ()), *fields["initialized_topics"]]
-        return sorted({topic["topic_name"] for topic in structs})
-    topics = _first_present(fields, "topics", "subscribed_topic_names")
+        topic_structs = [*fields.get("initializing_topics", ()), *fields["initialized_topics"]]
+        return sorted({topic["topic_name"] for topic in topic_structs})
+    topics = _get_first(fields, "topics", "subscribed_topic_names")
     if topics is None:
         return None
     return [topic["topic_name"] if isinstance(topic, dict) else topic for topic in topics]
 
 
-def _details(key: Struct, fields: Struct) -> str | None:
+def _encode_details(key: Struct, fields: Struct) -> str | None:
     """Return the fields of the value as JSON, after a regular expression in the key; None if there are neither."""
     details = dict(fields)
     # Only one type of record has an expression in its key, so it has no column of its own.
@@ -131,14 +131,17 @@ def _details(key: Struct, fields: Struct) -> str | None:
     return _JSON.encode(details) if details else None
 
 
-def _assignment(topics: Iterable[Struct] | None) -> list[dict[str, Any]] | None:
+def _read_assignment(assigned_topics: Iterable[Struct] | None) -> list[dict[str, Any]] | None:
     """Return an assignment with topic ids as texts; None for records without an assignment."""
-    if topics is None:
+    if assigned_topics is None:
         return None
-    return [{"topic_id": topic_id_text(topic["topic_id"].bytes), "partitions": topic["partitions"]} for topic in topics]
+    return [
+        {"topic_id": topic_id_text(topic["topic_id"].bytes), "partitions": topic["partitions"]}
+        for topic in assigned_topics
+    ]
 
 
-def _workers(fields: Struct) -> list[dict[str, Any]] | None:
+def _read_workers(fields: Struct) -> list[dict[str, Any]] | None:
     """Return the workers of a Connect group with what they run; None for other groups."""
     if not find_kind(SIMPLE.group_type, fields["protocol_type"]).has_workers:
         return None
@@ -148,27 +151,27 @@ def _workers(fields: Struct) -> list[dict[str, Any]] | None:
     ]
 
 
-def _tasks(key: Struct, fields: Struct, *, suffix: str) -> list[dict[str, Any]] | None:
+def _read_tasks(key: Struct, fields: Struct, *, suffix: str) -> list[dict[str, Any]] | None:
     """Return the tasks of the record's member, from the fields with this suffix; None for records without tasks."""
     if f"active{suffix}" not in fields:
         return None
-    roles = [
+    tasks_of_roles = [
         tuple(
             SubtopologyTasks(tasks["subtopology_id"], tuple(tasks["partitions"])) for tasks in fields[f"{role}{suffix}"]
         )
         for role in TaskAssignment._fields
     ]
-    return [task_row(key["member_id"], TaskAssignment(*roles))]
+    return [task_row(key["member_id"], TaskAssignment(*tasks_of_roles))]
 
 
-def _classic_members(fields: Struct) -> list[dict[str, Any]]:
+def _read_classic_members(fields: Struct) -> list[dict[str, Any]]:
     """Return the members of a classic group. Their topics and partitions are None if they are not consumers."""
     # The bytes of Kafka Connect's workers, for example, have another layout.
     has_consumers = find_kind(SIMPLE.group_type, fields["protocol_type"]).has_consumer_members
-    return [_classic_member(member, is_consumer=has_consumers) for member in fields["members"]]
+    return [_read_classic_member(member, is_consumer=has_consumers) for member in fields["members"]]
 
 
-def _classic_member(member: Struct, *, is_consumer: bool) -> dict[str, Any]:
+def _read_classic_member(member: Struct, *, is_consumer: bool) -> dict[str, Any]:
     subscription: Struct = {}
     assignment: Struct = {}
     if is_consumer:

@@ -52,9 +52,9 @@ def decode(records: pa.RecordBatch, cluster_id: str, partition: int) -> pa.Recor
     if is_commit.all():
         return rows
     is_other = ~is_commit
-    mask = pa.array(is_other)
-    others = _decode_one_by_one(records.filter(mask), rows.filter(mask))
-    return _replace_rows(rows, is_other, others)
+    is_other_mask = pa.array(is_other)
+    other_rows = _decode_one_by_one(records.filter(is_other_mask), rows.filter(is_other_mask))
+    return _replace_rows(rows, is_other, other_rows)
 
 
 def _read_commits(records: pa.RecordBatch) -> tuple[Flags, dict[str, Any]]:
@@ -63,15 +63,15 @@ def _read_commits(records: pa.RecordBatch) -> tuple[Flags, dict[str, Any]]:
     Other rows have undefined values in these columns.
     """
     # A chunk has few different keys.
-    keys = records["key"].dictionary_encode(null_encoding="encode")
-    is_commit_key, key_columns = read_keys(pack(keys.dictionary))
-    has_commit_key = is_commit_key[keys.indices.to_numpy()]
+    encoded_keys = records["key"].dictionary_encode(null_encoding="encode")
+    is_commit_key, key_columns = read_keys(pack(encoded_keys.dictionary))
+    has_commit_key = is_commit_key[encoded_keys.indices.to_numpy()]
     values = records["value"]
     is_tombstone = values.is_null().to_numpy(zero_copy_only=False)
     is_value_read, value_columns = read_values(pack(values), has_commit_key & ~is_tombstone)
     columns: dict[str, Any] = {"kind": COMMIT, **value_columns}
-    for name, of_distinct_keys in key_columns.items():
-        columns[name] = of_distinct_keys.take(keys.indices)
+    for name, column_of_keys in key_columns.items():
+        columns[name] = column_of_keys.take(encoded_keys.indices)
     return is_value_read | (has_commit_key & is_tombstone), columns
 
 
@@ -82,8 +82,8 @@ def _decode_one_by_one(records: pa.RecordBatch, rows: pa.RecordBatch) -> pa.Reco
     """
     keys = records["key"].to_pylist()
     values = records["value"].to_pylist()
-    decoded = [_decode_record(key, value) for key, value in zip(keys, values, strict=True)]
-    columns: dict[str, Any] = {name: [row.get(name) for row in decoded] for name in DecodedRecords.names()}
+    decoded_records = [_decode_record(key, value) for key, value in zip(keys, values, strict=True)]
+    columns: dict[str, Any] = {name: [row.get(name) for row in decoded_records] for name in DecodedRecords.names()}
     for name in ("cluster_id", "source_partition", "source_offset", "record_time", "is_tombstone"):
         columns[name] = rows[name]
     return make_batch(DecodedRecords, columns)
@@ -95,13 +95,15 @@ def _decode_record(key: bytes | None, value: bytes | None) -> dict[str, Any]:
     try:
         record_type, key_fields = read_key(key)
     except SchemaError as error:
-        return columns | _unknown_columns(key, value, f"the key cannot be read: {error}")
+        return columns | _make_unknown_columns(key, value, f"the key cannot be read: {error}")
     columns |= key_fields
     columns["value_version"] = read_prefix(value)
     try:
         value_fields = None if value is None else read_value(record_type, value)
     except SchemaError as error:
-        return columns | _unknown_columns(key, value, f"the value of this {record_type.name} cannot be read: {error}")
+        return columns | _make_unknown_columns(
+            key, value, f"the value of this {record_type.name} cannot be read: {error}"
+        )
     if record_type.id not in COMMIT_TYPES:
         return {**columns, "kind": EVENT, "event": event_columns(record_type, key_fields, value_fields)}
     if value_fields is not None:
@@ -109,21 +111,21 @@ def _decode_record(key: bytes | None, value: bytes | None) -> dict[str, Any]:
     return {**columns, "kind": COMMIT}
 
 
-def _unknown_columns(key: bytes | None, value: bytes | None, problem: str) -> dict[str, Any]:
+def _make_unknown_columns(key: bytes | None, value: bytes | None, problem: str) -> dict[str, Any]:
     """Return the columns of a record that cannot be decoded; the problem is a sentence."""
     return {"kind": UNKNOWN, "raw": {"key": key, "value": value, "problem": problem}}
 
 
-def _replace_rows(rows: pa.RecordBatch, is_replaced: Flags, others: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows of DecodedRecords, with those where `is_replaced` is true replaced by `others`, in the same order."""
-    mask = pa.array(is_replaced)
-    # For each row its index in `others`, null for a row that stays.
+def _replace_rows(rows: pa.RecordBatch, is_replaced: Flags, other_rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows of DecodedRecords in which `other_rows` replace, in order, those where `is_replaced` is true."""
+    is_replaced_mask = pa.array(is_replaced)
+    # For each row its index in `other_rows`, null for a row that stays.
     indices = pa.array(np.cumsum(is_replaced) - 1, mask=~is_replaced)
     columns: dict[str, Any] = {}
     for name in DecodedRecords.names():
         if pa.types.is_struct(rows[name].type):
             # Arrow cannot replace structs. They are null in the rows that stay, because these are commits.
-            columns[name] = others[name].take(indices)
+            columns[name] = other_rows[name].take(indices)
         else:
-            columns[name] = pc.replace_with_mask(rows[name], mask, others[name])
+            columns[name] = pc.replace_with_mask(rows[name], is_replaced_mask, other_rows[name])
     return make_batch(DecodedRecords, columns)

@@ -22,5 +22,7 @@ def worker_row(member_id: str, worker: ConnectWorker | None) -> dict[str, Any]:
 
 def task_row(member_id: str, tasks: TaskAssignment) -> dict[str, Any]:
     """Return an element of `tasks`."""
-    roles = {role: [part._asdict() for part in getattr(tasks, role)] for role in tasks._fields}
-    return {"member_id": member_id, **roles}
+    tasks_by_role = {
+        role: [subtopology_tasks._asdict() for subtopology_tasks in getattr(tasks, role)] for role in tasks._fields
+    }
+    return {"member_id": member_id, **tasks_by_role}

@@ -110,7 +110,7 @@ class Brokers:
         """
         reason = unreachable_reason(self._client.get(_SERVERS, ""), self._timeout_s)
         if reason is not None:
-            msg = f"cannot connect to {_addresses(self._client)}: {reason}"
+            msg = f"cannot connect to {_format_addresses(self._client)}: {reason}"
             raise UnreachableError(msg)
         cluster = self._wait_for(self._admin.describe_cluster(request_timeout=self._timeout_s))
         return str(cluster.cluster_id), len(cluster.nodes)
@@ -125,17 +125,17 @@ class Brokers:
         partitions = sorted(partition.id for partition in description.partitions)
         return Topic(None if topic_id == _ZERO_TOPIC_ID else topic_id, partitions)
 
-    def earliest(self, partitions: Sequence[int]) -> dict[int, int]:
+    def log_start_offsets(self, partitions: Sequence[int]) -> dict[int, int]:
         """Return the log start offset of each of these partitions."""
-        offsets = self._list_offsets(partitions, OffsetSpec.earliest())
-        return {partition: result.offset for partition, result in offsets.items()}
+        responses = self._list_offsets(partitions, OffsetSpec.earliest())
+        return {partition: response.offset for partition, response in responses.items()}
 
-    def latest(
+    def end_offsets(
         self, partitions: Sequence[int], isolation_level: IsolationLevel = IsolationLevel.READ_COMMITTED
     ) -> dict[int, int]:
         """Return the last stable offset of each of these partitions; with READ_UNCOMMITTED, the log end offset."""
-        offsets = self._list_offsets(partitions, isolation_level=isolation_level)
-        return {partition: result.offset for partition, result in offsets.items()}
+        responses = self._list_offsets(partitions, isolation_level=isolation_level)
+        return {partition: response.offset for partition, response in responses.items()}
 
     def end_position(self, group: str | None = None) -> Position:
         """Return the topic's id, and the last stable offset and the leader epoch of each partition.
@@ -147,10 +147,10 @@ class Brokers:
             partitions = [partition_for(group, len(partitions))]
         next_offsets: dict[int, int] = {}
         leader_epochs: dict[int, int] = {}
-        for partition, result in self._list_offsets(partitions).items():
-            next_offsets[partition] = result.offset
-            if result.leader_epoch is not None:
-                leader_epochs[partition] = result.leader_epoch
+        for partition, response in self._list_offsets(partitions).items():
+            next_offsets[partition] = response.offset
+            if response.leader_epoch is not None:
+                leader_epochs[partition] = response.leader_epoch
         return Position(topic_id, next_offsets, leader_epochs)
 
     def _list_offsets(
@@ -197,7 +197,7 @@ class Brokers:
         if self._reported_error is not None:
             reason = f": {describe_error(self._reported_error, self._client)}"
         return UnreachableError(
-            f"no broker of {_addresses(self._client)} responded within {self._timeout_s:g} s{reason}"
+            f"no broker of {_format_addresses(self._client)} responded within {self._timeout_s:g} s{reason}"
         )
 
     def _note_error(self, error: KafkaError) -> None:
@@ -256,7 +256,7 @@ def source_error(error: KafkaError, client: ClientProperties) -> SourceError:
     """Return the error of a broker or of librdkafka as one sentence, UnreachableError if a retry may succeed."""
     reason = _describe_refusal(error, client) or describe_error(error, client)
     error_class = UnreachableError if is_retriable(error) else SourceError
-    return error_class(f"__consumer_offsets cannot be read from {_addresses(client)}: {reason}")
+    return error_class(f"__consumer_offsets cannot be read from {_format_addresses(client)}: {reason}")
 
 
 def _describe_refusal(error: KafkaError, client: ClientProperties) -> str | None:
@@ -264,5 +264,5 @@ def _describe_refusal(error: KafkaError, client: ClientProperties) -> str | None
     return _REFUSED_BEARER if is_token else _REFUSALS.get(error.code())
 
 
-def _addresses(client: ClientProperties) -> str:
+def _format_addresses(client: ClientProperties) -> str:
     return client.get(_SERVERS, "no address")

@@ -16,15 +16,15 @@ LOST_RECORDS: Final = (
 _PAUSE_S: Final = 0.5
 
 
-def describe_loss(read: Offsets, ends: Offsets) -> str | None:
+def describe_loss(next_offsets: Offsets, log_ends: Offsets) -> str | None:
     """Return a sentence on the first partition that ends before its next offset to read; None if there is none.
 
-    `read` are the next offsets to read, `ends` the current ends of the logs, both by partition.
+    `next_offsets` are the next offsets to read, `log_ends` the current ends of the logs, both by partition.
     """
-    for partition, offset in sorted(read.items()):
-        if offset > ends.get(partition, 0):
-            state = f"ends at {ends[partition]}" if partition in ends else "does not exist"
-            problem = f"partition {partition} of __consumer_offsets {state}, but was read up to offset {offset}"
+    for partition, next_offset in sorted(next_offsets.items()):
+        if next_offset > log_ends.get(partition, 0):
+            state = f"ends at {log_ends[partition]}" if partition in log_ends else "does not exist"
+            problem = f"partition {partition} of __consumer_offsets {state}, but was read up to offset {next_offset}"
             return f"{problem}: {LOST_RECORDS}"
     return None
 
@@ -38,22 +38,24 @@ def topic_changed_error(topic_id: str | None) -> SourceError:
     )
 
 
-def wait_for_end(read: Position, request_end: Callable[[], Position], *, first: Position, timeout_s: float) -> Position:
+def wait_for_end(
+    read_until: Position, request_end: Callable[[], Position], *, first_end: Position, timeout_s: float
+) -> Position:
     """Return an end of the topic that is not before the position up to which records were read.
 
-    For a moment, a new leader may return a lower last stable offset than the previous leader. So if the end `first` is
-    before the position, `request_end` is called again until the timeout.
+    For a moment, a new leader may return a lower last stable offset than the previous leader. So if the end `first_end`
+    is before the position, `request_end` is called again until the timeout.
 
     Raises SourceError if the end stays before the position, because records were lost. Raises SourceError at once if
     the topic has another id; brokers without topic ids do not show this.
     """
-    end = first
+    end = first_end
     deadline = time.monotonic() + timeout_s
     while True:
-        has_ids = read.topic_id is not None and end.topic_id is not None
-        if has_ids and read.topic_id != end.topic_id:
+        has_ids = read_until.topic_id is not None and end.topic_id is not None
+        if has_ids and read_until.topic_id != end.topic_id:
             raise topic_changed_error(end.topic_id)
-        loss = describe_loss(read.next_offsets, end.next_offsets)
+        loss = describe_loss(read_until.next_offsets, end.next_offsets)
         if loss is None:
             return end
         if time.monotonic() >= deadline:

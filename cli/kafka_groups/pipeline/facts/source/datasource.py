@@ -97,8 +97,8 @@ class _Reader:
 
     def request_starts(self, end: Position) -> dict[int, int]:
         """Return the offsets to start at, in the partitions of `end`."""
-        earliest = self.brokers.earliest(sorted(end.next_offsets))
-        return range_plan.starting_offsets(self.starting, earliest, end.next_offsets)
+        log_starts = self.brokers.log_start_offsets(sorted(end.next_offsets))
+        return range_plan.starting_offsets(self.starting, log_starts, end.next_offsets)
 
     def tasks(self, cluster_id: str, ranges: list[Range]) -> list[InputPartition]:
         """Return the tasks that read these ranges, as Spark takes them; `read` gets each one back."""
@@ -143,15 +143,18 @@ class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow
         self._run_end = self.request_end()
 
     def latestOffset(self, start: Checkpoint, limit: ReadLimit) -> Checkpoint:
-        read = Position.from_checkpoint(start, self.cluster_id)
+        read_until = Position.from_checkpoint(start, self.cluster_id)
         first_end = self._run_end or self.request_end()
-        end = wait_for_end(read, self.request_end, first=first_end, timeout_s=self.timeout_s)
+        end = wait_for_end(read_until, self.request_end, first_end=first_end, timeout_s=self.timeout_s)
         if self._run_end is not None:
             self._run_end = end
         max_offsets = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-        batch_ends = {**read.next_offsets, **range_plan.limit_ends(read.next_offsets, end.next_offsets, max_offsets)}
+        batch_ends = {
+            **read_until.next_offsets,
+            **range_plan.limit_ends(read_until.next_offsets, end.next_offsets, max_offsets),
+        }
         # Spark would run an empty batch for a position that differs only in its leader epochs.
-        if batch_ends == read.next_offsets:
+        if batch_ends == read_until.next_offsets:
             return start
         return end._replace(next_offsets=batch_ends).to_checkpoint(self.cluster_id)
 

@@ -63,12 +63,12 @@ class Position(NamedTuple):
 
         There is one application for the topic, one for each end, and one for each epoch.
         """
-        topic = self.topic_id or _NO_TOPIC_ID
-        versions = {topic_application(cluster_id): _topic_number(topic)}
+        topic_text = self.topic_id or _NO_TOPIC_ID
+        versions = {topic_application(cluster_id): _topic_number(topic_text)}
         for partition, end in self.next_offsets.items():
-            versions[_end_application(cluster_id, topic, partition)] = end
+            versions[_end_application(cluster_id, topic_text, partition)] = end
         for partition, epoch in self.leader_epochs.items():
-            versions[_epoch_application(cluster_id, topic, partition)] = epoch
+            versions[_epoch_application(cluster_id, topic_text, partition)] = epoch
         return versions
 
     @classmethod
@@ -79,24 +79,24 @@ class Position(NamedTuple):
 
         `topic_id` is the id that brokers return now. Return None if the position belongs to a topic with another id.
         """
-        number = versions[topic_application(cluster_id)]
-        if topic_id is not None and number == _topic_number(topic_id):
-            topic = topic_id
-        elif number == _topic_number(_NO_TOPIC_ID):
+        topic_number = versions[topic_application(cluster_id)]
+        if topic_id is not None and topic_number == _topic_number(topic_id):
+            topic_text = topic_id
+        elif topic_number == _topic_number(_NO_TOPIC_ID):
             # The brokers returned no topic id when this was written, so the topic is taken to be the same one.
-            topic = _NO_TOPIC_ID
+            topic_text = _NO_TOPIC_ID
         else:
             return None
         next_offsets: dict[int, int] = {}
         leader_epochs: dict[int, int] = {}
         for partition in partitions:
-            end = versions.get(_end_application(cluster_id, topic, partition))
+            end = versions.get(_end_application(cluster_id, topic_text, partition))
             if end is not None:
                 next_offsets[partition] = end
-            epoch = versions.get(_epoch_application(cluster_id, topic, partition))
+            epoch = versions.get(_epoch_application(cluster_id, topic_text, partition))
             if epoch is not None:
                 leader_epochs[partition] = epoch
-        return cls(None if topic == _NO_TOPIC_ID else topic, next_offsets, leader_epochs)
+        return cls(None if topic_text == _NO_TOPIC_ID else topic_text, next_offsets, leader_epochs)
 
 
 def topic_application(cluster_id: str) -> str:

@@ -25,14 +25,14 @@ _MAX_BATCHES: Final = 50
 class Range(NamedTuple):
     """The offsets from `start` to `end` - 1 of a partition of `__consumer_offsets`.
 
-    `epoch` is the epoch of a leader that had all records before the start; None if unknown. If the present leader lacks
-    such records, reading fails.
+    `leader_epoch` is the epoch of a leader that had all records before the start; None if unknown. If the present
+    leader lacks such records, reading fails.
     """
 
     partition: int
     start: int
     end: int
-    epoch: int | None = None
+    leader_epoch: int | None = None
 
     def size(self) -> int:
         """Return the number of offsets."""
@@ -57,25 +57,25 @@ def count_between(starts: Offsets, ends: Offsets) -> int:
     return sum(range_.size() for range_ in ranges_between(starts, ends))
 
 
-def starting_offsets(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets) -> dict[int, int]:
-    """Return the offset at which to start in each partition of `latest`.
+def starting_offsets(starting: Offsets | int | None, log_starts: Offsets, log_ends: Offsets) -> dict[int, int]:
+    """Return the offset at which to start in each partition of `log_ends`.
 
-    `wanted` are offsets by partition, or one number for all partitions; EARLIEST and LATEST stand for the offsets of
+    `starting` are offsets by partition, or one number for all partitions; EARLIEST and LATEST stand for the offsets of
     these names. EARLIEST is the default for all partitions.
 
     Raises SourceError for a partition that does not exist, and for an offset past the end of its partition.
     """
-    wanted_offsets: Offsets = wanted if isinstance(wanted, Mapping) else NO_OFFSETS
-    default = wanted if isinstance(wanted, int) else EARLIEST
-    missing = sorted(wanted_offsets.keys() - latest.keys())
-    if missing:
-        msg = f"__consumer_offsets has no partition {missing[0]}; it has {len(latest)} partitions, from 0"
+    offset_by_partition: Offsets = starting if isinstance(starting, Mapping) else NO_OFFSETS
+    default_start = starting if isinstance(starting, int) else EARLIEST
+    missing_partitions = sorted(offset_by_partition.keys() - log_ends.keys())
+    if missing_partitions:
+        msg = f"__consumer_offsets has no partition {missing_partitions[0]}; it has {len(log_ends)} partitions, from 0"
         raise SourceError(msg)
-    starts: dict[int, int] = {}
-    for partition, end in latest.items():
-        start = wanted_offsets.get(partition, default)
+    start_offsets: dict[int, int] = {}
+    for partition, end in log_ends.items():
+        start = offset_by_partition.get(partition, default_start)
         if start == EARLIEST:
-            start = earliest[partition]
+            start = log_starts[partition]
         elif start == LATEST:
             start = end
         if start > end:
@@ -84,8 +84,8 @@ def starting_offsets(wanted: Offsets | int | None, earliest: Offsets, latest: Of
                 f"{end}; write an offset up to that, -1 (latest) or -2 (earliest)"
             )
             raise SourceError(msg)
-        starts[partition] = start
-    return starts
+        start_offsets[partition] = start
+    return start_offsets
 
 
 def limit_ends(starts: Offsets, ends: Offsets, max_offsets: int | None) -> dict[int, int]:
@@ -95,14 +95,14 @@ def limit_ends(starts: Offsets, ends: Offsets, max_offsets: int | None) -> dict[
     to read, the batch has at least one.
     """
     sizes = {partition: max(0, end - starts.get(partition, 0)) for partition, end in ends.items()}
-    total = sum(sizes.values())
-    if max_offsets is not None and total > max_offsets:
-        shares = {partition: size * max_offsets // total for partition, size in sizes.items()}
-        if not any(shares.values()):
+    total_size = sum(sizes.values())
+    if max_offsets is not None and total_size > max_offsets:
+        limited_sizes = {partition: size * max_offsets // total_size for partition, size in sizes.items()}
+        if not any(limited_sizes.values()):
             # There are more partitions than offsets that may be read, so this batch reads one partition.
-            largest = max(sizes, key=lambda partition: sizes[partition])
-            shares[largest] = min(max_offsets, sizes[largest])
-        sizes = shares
+            largest_partition = max(sizes, key=lambda partition: sizes[partition])
+            limited_sizes[largest_partition] = min(max_offsets, sizes[largest_partition])
+        sizes = limited_sizes
     return {partition: starts.get(partition, 0) + size for partition, size in sizes.items()}
 
 
@@ -122,33 +122,33 @@ def split_into_tasks(ranges: Sequence[Range], cores: int = 1) -> list[tuple[Rang
     The tasks have all offsets in the order of the ranges. If there is enough to read, the number of tasks is a multiple
     of the number of cores, so that all cores finish together.
     """
-    total = sum(range_.size() for range_ in ranges)
-    count = _number_of_tasks(total, cores)
+    total_size = sum(range_.size() for range_ in ranges)
+    task_count = _count_tasks(total_size, cores)
     tasks: list[list[Range]] = [[]]
-    planned = 0
-    for whole in ranges:
-        rest = whole
-        while rest.start < rest.end:
+    planned_size = 0
+    for range_ in ranges:
+        remaining_range = range_
+        while remaining_range.start < remaining_range.end:
             # The offsets of all ranges form one sequence, which is cut at equal distances.
-            cut = total * len(tasks) // count
-            if planned == cut:
+            end_of_task = total_size * len(tasks) // task_count
+            if planned_size == end_of_task:
                 tasks.append([])
                 continue
-            end = min(rest.end, rest.start + cut - planned)
-            part = rest._replace(end=end)
-            tasks[-1].append(part)
-            planned += part.size()
+            end = min(remaining_range.end, remaining_range.start + end_of_task - planned_size)
+            task_range = remaining_range._replace(end=end)
+            tasks[-1].append(task_range)
+            planned_size += task_range.size()
             # Only the first part is checked against the epoch, because only that one begins at the position.
-            rest = rest._replace(start=end, epoch=None)
+            remaining_range = remaining_range._replace(start=end, leader_epoch=None)
     return [tuple(task) for task in tasks if task]
 
 
-def _number_of_tasks(offsets: int, cores: int) -> int:
+def _count_tasks(offset_count: int, cores: int) -> int:
     """Return the number of tasks for this number of offsets; 0 for no offsets."""
-    task_size = max(_MAX_OFFSETS_PER_TASK, _divide_up(offsets, _MAX_TASKS))
-    count = _divide_up(offsets, task_size)
-    multiple_of_cores = _divide_up(count, cores) * cores
-    return max(count, min(multiple_of_cores, offsets // _MIN_OFFSETS_PER_TASK))
+    task_size = max(_MAX_OFFSETS_PER_TASK, _divide_up(offset_count, _MAX_TASKS))
+    min_task_count = _divide_up(offset_count, task_size)
+    rounded_task_count = _divide_up(min_task_count, cores) * cores
+    return max(min_task_count, min(rounded_task_count, offset_count // _MIN_OFFSETS_PER_TASK))
 
 
 def _divide_up(dividend: int, divisor: int) -> int:

@@ -44,12 +44,12 @@ def read_ranges(
     """
     with closing(new_consumer(client, timeout_s)) as consumer:
         for range_ in ranges:
-            for part in RangeReader(consumer, range_, client, timeout_s).read():
-                if isinstance(part, DataGap):
+            for chunk_or_gap in RangeReader(consumer, range_, client, timeout_s).read():
+                if isinstance(chunk_or_gap, DataGap):
                     now_ms = time.time_ns() // 1_000_000
-                    yield gap_row(cluster_id, range_.partition, part, found_at_ms=now_ms)
+                    yield gap_row(cluster_id, range_.partition, chunk_or_gap, found_at_ms=now_ms)
                 else:
-                    yield decode(part, cluster_id, range_.partition)
+                    yield decode(chunk_or_gap, cluster_id, range_.partition)
 
 
 @dataclass
@@ -67,17 +67,17 @@ class RangeReader:
 
     def __post_init__(self) -> None:
         self._next_offset = self.range.start
-        # Offsets from here to `_next_offset` without a record are missing. `_records_since` counts the records.
-        self._counted_from = self.range.start
-        self._records_since = 0
+        # Offsets from here to `_next_offset` without a record are missing. `_record_count_since` counts the records.
+        self._uncounted_from = self.range.start
+        self._record_count_since = 0
         self._is_complete = False
         self._gaps: list[DataGap] = []
         # The reason why the next record has not come, if librdkafka has reported one.
-        self._reason: str | None = None
+        self._wait_reason: str | None = None
 
     def read(self) -> Iterator[pa.RecordBatch | DataGap]:
         """Yield chunks of RawRecords and data gaps in the order of offsets: a gap comes after the records before it."""
-        self._assign(self.range.start, self.range.epoch)
+        self._assign(self.range.start, self.range.leader_epoch)
         deadline = time.monotonic() + self.timeout_s
         while not self._is_complete and self._next_offset < self.range.end:
             offset_before = self._next_offset
@@ -99,7 +99,7 @@ class RangeReader:
         self.consumer.assign([partition])
 
     def _timeout_error(self) -> UnreachableError:
-        reason = "" if self._reason is None else f" ({self._reason})"
+        reason = "" if self._wait_reason is None else f" ({self._wait_reason})"
         return UnreachableError(
             f"cannot read partition {self.range.partition} of __consumer_offsets from offset {self._next_offset} to "
             f"{self.range.end}: no record within {self.timeout_s:g} s{reason}; check the brokers, or use a longer "
@@ -109,24 +109,29 @@ class RangeReader:
     def _read_chunk(self) -> pa.RecordBatch | None:
         """Return the next records as one batch of RawRecords, at most a chunk; None if none came."""
         # The garbage collector would visit tens of thousands of messages repeatedly, which takes a third of the time.
-        was_enabled = gc.isenabled()
+        was_gc_enabled = gc.isenabled()
         gc.disable()
         try:
             batches: list[pa.RecordBatch] = []
-            records = 0
-            size = 0
+            record_count = 0
+            size_bytes = 0
             is_more_available = True
-            while is_more_available and not self._is_complete and records < CHUNK_RECORDS and size < _CHUNK_BYTES:
-                rest = min(CHUNK_RECORDS - records, self.range.end - self._next_offset)
-                batch, is_more_available = self._consume(min(_MESSAGES_PER_CALL, rest))
+            while (
+                is_more_available
+                and not self._is_complete
+                and record_count < CHUNK_RECORDS
+                and size_bytes < _CHUNK_BYTES
+            ):
+                remaining_offsets = min(CHUNK_RECORDS - record_count, self.range.end - self._next_offset)
+                batch, is_more_available = self._consume(min(_MESSAGES_PER_CALL, remaining_offsets))
                 if batch is not None:
                     batches.append(batch)
-                    records += batch.num_rows
-                    size += batch["key"].nbytes + batch["value"].nbytes
+                    record_count += batch.num_rows
+                    size_bytes += batch["key"].nbytes + batch["value"].nbytes
             # pyarrow 18 has no concat_batches.
             return pa.Table.from_batches(batches).combine_chunks().to_batches()[0] if batches else None
         finally:
-            if was_enabled:
+            if was_gc_enabled:
                 gc.enable()
 
     def _consume(self, count: int) -> tuple[pa.RecordBatch | None, bool]:
@@ -136,11 +141,11 @@ class RangeReader:
         """
         is_near_end = self.range.end - self._next_offset <= _FEW_OFFSETS
         messages = self.consumer.consume(count, _SHORT_POLL_S if is_near_end else _POLL_S)
-        errors = [message for message in messages if message.error()]
-        if not errors:
+        error_messages = [message for message in messages if message.error()]
+        if not error_messages:
             return self._to_batch(messages), len(messages) == count
         batch = self._to_batch([message for message in messages if not message.error()])
-        for message in errors:
+        for message in error_messages:
             self._handle_error(message)
         return batch, False
 
@@ -150,13 +155,13 @@ class RangeReader:
         if offsets and offsets[-1] >= self.range.end - 1:
             self._is_complete = True
             # A record past the range shows that the last offsets of the range have no record.
-            count = sum(offset < self.range.end for offset in offsets)
-            messages = messages[:count]
-            offsets = offsets[:count]
+            count_in_range = sum(offset < self.range.end for offset in offsets)
+            messages = messages[:count_in_range]
+            offsets = offsets[:count_in_range]
         if not offsets:
             return None
         self._next_offset = offsets[-1] + 1
-        self._records_since += len(offsets)
+        self._record_count_since += len(offsets)
         times_ms = [time_ms for _, time_ms in map(Message.timestamp, messages)]
         keys = list(map(Message.key, messages))
         values = list(map(Message.value, messages))
@@ -168,15 +173,15 @@ class RangeReader:
         Raises SourceError if it does not pass by itself.
         """
         error: Any = message.error()
-        code = error.code()
-        if code == KafkaError._PARTITION_EOF:
+        error_code = error.code()
+        if error_code == KafkaError._PARTITION_EOF:
             # A new leader may not know the last stable offset yet. Before the end of the range, wait for it.
             self._is_complete = self._is_complete or (message.offset() or 0) >= self.range.end
-            self._reason = f"the partition ends at {message.offset()}"
-        elif code == KafkaError._AUTO_OFFSET_RESET:
+            self._wait_reason = f"the partition ends at {message.offset()}"
+        elif error_code == KafkaError._AUTO_OFFSET_RESET:
             self._skip_deleted()
         elif is_retriable(error):
-            self._reason = describe_error(error, self.client)
+            self._wait_reason = describe_error(error, self.client)
         else:
             raise source_error(error, self.client)
 
@@ -189,8 +194,8 @@ class RangeReader:
         next_offset = min(log_start, self.range.end)
         self._gaps.append(DataGap(self._next_offset, next_offset - 1, next_offset - self._next_offset, DELETED))
         self._next_offset = next_offset
-        self._counted_from = next_offset
-        self._records_since = 0
+        self._uncounted_from = next_offset
+        self._record_count_since = 0
         if next_offset < self.range.end:
             self._assign(next_offset)
 
@@ -214,10 +219,10 @@ class RangeReader:
         return SourceError(f"partition {self.range.partition} of {OFFSETS_TOPIC} {state}: {LOST_RECORDS}")
 
     def _note_missing(self, end: int) -> None:
-        """Add a data gap if offsets from `_counted_from` to `end` - 1 had no record."""
-        missing = end - self._counted_from - self._records_since
+        """Add a data gap if offsets from `_uncounted_from` to `end` - 1 had no record."""
+        missing = end - self._uncounted_from - self._record_count_since
         if missing:
-            self._gaps.append(DataGap(self._counted_from, end - 1, missing, COMPACTED))
+            self._gaps.append(DataGap(self._uncounted_from, end - 1, missing, COMPACTED))
 
     def _take_gaps(self) -> list[DataGap]:
         """Return the data gaps that were noted since the last call."""

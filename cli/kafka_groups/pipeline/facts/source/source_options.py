@@ -27,29 +27,29 @@ class _Option(NamedTuple):
     usable_texts: str
 
 
-def _parse_offsets(text: str) -> dict[int, int] | int:
+def _parse_offsets(option_text: str) -> dict[int, int] | int:
     """Return the number of a word for all partitions, or offsets by partition from JSON like {"0": 23, "1": -2}."""
-    if text in _OFFSETS_BY_WORD:
-        return _OFFSETS_BY_WORD[text]
-    offsets = {parse_integer(partition): offset for partition, offset in json.loads(text).items()}
+    if option_text in _OFFSETS_BY_WORD:
+        return _OFFSETS_BY_WORD[option_text]
+    offsets = {parse_integer(partition): offset for partition, offset in json.loads(option_text).items()}
     for offset in offsets.values():
         # Python parses JSON's true as bool, which is an int, too.
         if type(offset) is not int or offset < EARLIEST:
-            raise ValueError(text)
+            raise ValueError(option_text)
     return offsets
 
 
-def _parse_count(text: str) -> int:
-    count = parse_integer(text)
+def _parse_count(option_text: str) -> int:
+    count = parse_integer(option_text)
     if count < 1:
-        raise ValueError(text)
+        raise ValueError(option_text)
     return count
 
 
-def _parse_seconds(text: str) -> float:
-    seconds = parse_decimal(text)
+def _parse_seconds(option_text: str) -> float:
+    seconds = parse_decimal(option_text)
     if not 0 < seconds < float("inf"):
-        raise ValueError(text)
+        raise ValueError(option_text)
     return seconds
 
 
@@ -72,28 +72,28 @@ def read_options(options: Mapping[str, str]) -> dict[str, Any]:
     text.
     """
     client: dict[str, str] = {}
-    fields: dict[str, Any] = {}
-    for given_name, text in options.items():
+    reader_fields: dict[str, Any] = {}
+    for given_name, option_text in options.items():
         name = given_name.lower()
         if name in _NAMES_BY_LOWER_CASE:
             option_name = _NAMES_BY_LOWER_CASE[name]
-            fields[_OPTIONS[option_name].field] = _parse_option(option_name, text)
+            reader_fields[_OPTIONS[option_name].field] = _parse_option(option_name, option_text)
         elif name.startswith(_CLIENT_PREFIX):
-            client[name.removeprefix(_CLIENT_PREFIX)] = text
+            client[name.removeprefix(_CLIENT_PREFIX)] = option_text
         else:
             known_names = ", ".join(_OPTIONS)
             msg = f"kafka_groups has no option {name!r}; its options are kafka.<property of librdkafka>, {known_names}"
             raise SourceError(msg)
     if not client.get(_SERVERS):
         raise SourceError("the option kafka.bootstrap.servers is missing; set it to host:port of the brokers")
-    fields["client"] = {name: text for name, text in client.items() if name not in RESERVED_KEYS}
-    return fields
+    reader_fields["client"] = {name: option_text for name, option_text in client.items() if name not in RESERVED_KEYS}
+    return reader_fields
 
 
-def _parse_option(name: str, text: str) -> Any:
+def _parse_option(name: str, option_text: str) -> Any:
     option = _OPTIONS[name]
     try:
-        return option.parse(text)
+        return option.parse(option_text)
     except (ValueError, AttributeError):
-        msg = f"the option {name} cannot be {text!r}; write {option.usable_texts}"
+        msg = f"the option {name} cannot be {option_text!r}; write {option.usable_texts}"
         raise SourceError(msg) from None

@@ -26,22 +26,22 @@ class TablePosition(NamedTuple):
 
     - `start` is the position where the next batch begins, so that no table lacks a record. A partition without
       records in any table is absent.
-    - `ahead` has, for each table that is past `start` in some partitions, the next offset of these partitions, by table
-      name. ingest_gaps is never among these tables.
-    - `batches` has the number of the last batch by table name; None before the first batch.
+    - `offsets_ahead` has, for each table that is past `start` in some partitions, the next offset of these partitions,
+      by table name. ingest_gaps is never among these tables.
+    - `batch_numbers` has the number of the last batch by table name; None before the first batch.
     """
 
     start: Position
-    ahead: Mapping[str, Offsets]
-    batches: Mapping[str, int | None]
+    offsets_ahead: Mapping[str, Offsets]
+    batch_numbers: Mapping[str, int | None]
 
     def extend_ends(self, ends: Offsets) -> dict[int, int]:
         """Return the ends of a batch; in each partition, at least the end of the table with the most records."""
-        extended = dict(ends)
-        for offsets in self.ahead.values():
+        extended_ends = dict(ends)
+        for offsets in self.offsets_ahead.values():
             for partition, end in ends.items():
-                extended[partition] = max(extended[partition], offsets.get(partition, end))
-        return extended
+                extended_ends[partition] = max(extended_ends[partition], offsets.get(partition, end))
+        return extended_ends
 
 
 NO_TABLE_POSITION: Final = TablePosition(_NOTHING_READ, {}, {})
@@ -72,11 +72,11 @@ def read_position(
             if position is None:
                 raise topic_changed_error(topic_id)
             positions[table.name] = position
-    start = _lowest_position(list(positions.values()))
-    return TablePosition(start, _offsets_ahead(positions, start), batches)
+    start = _find_lowest_position(list(positions.values()))
+    return TablePosition(start, _find_offsets_ahead(positions, start), batches)
 
 
-def _lowest_position(positions: Sequence[Position]) -> Position:
+def _find_lowest_position(positions: Sequence[Position]) -> Position:
     """Return the lowest next offset of each partition, with its epoch; 0 if a position does not have the partition.
 
     The topic id is the one that all positions have, None if they differ.
@@ -84,15 +84,15 @@ def _lowest_position(positions: Sequence[Position]) -> Position:
     next_offsets: dict[int, int] = {}
     leader_epochs: dict[int, int] = {}
     for partition in sorted({partition for position in positions for partition in position.next_offsets}):
-        lowest = min(positions, key=lambda position: position.next_offsets.get(partition, 0))
-        next_offsets[partition] = lowest.next_offsets.get(partition, 0)
-        if partition in lowest.leader_epochs:
-            leader_epochs[partition] = lowest.leader_epochs[partition]
+        lowest_position = min(positions, key=lambda position: position.next_offsets.get(partition, 0))
+        next_offsets[partition] = lowest_position.next_offsets.get(partition, 0)
+        if partition in lowest_position.leader_epochs:
+            leader_epochs[partition] = lowest_position.leader_epochs[partition]
     topic_ids = {position.topic_id for position in positions}
     return Position(topic_ids.pop() if len(topic_ids) == 1 else None, next_offsets, leader_epochs)
 
 
-def _offsets_ahead(positions: Mapping[str, Position], start: Position) -> dict[str, Offsets]:
+def _find_offsets_ahead(positions: Mapping[str, Position], start: Position) -> dict[str, Offsets]:
     """Return the next offsets that are past the start, by table and partition, without tables that have none."""
     ahead: dict[str, Offsets] = {}
     for table, position in positions.items():
@@ -108,25 +108,31 @@ def _offsets_ahead(positions: Mapping[str, Position], start: Position) -> dict[s
 
 
 def commit_batch(
-    storage: Storage, files: Sequence[NewFile], cluster_id: str, before: TablePosition, end: Position
+    storage: Storage, files: Sequence[NewFile], cluster_id: str, position_before: TablePosition, end: Position
 ) -> TablePosition:
-    """Commit the files of a batch that began at `before` and ended at `end`, and return what the tables have then.
+    """Commit the files of a batch that ended at `end`, and return what the tables have then.
 
-    Raises StorageError if another program has committed a batch since `before` was read.
+    Raises StorageError if another program has committed a batch since `position_before` was read.
     """
-    number = secrets.randbits(62)
+    batch_number = secrets.randbits(62)
     versions = end.to_versions(cluster_id)
     # All versions are written if the tables differ, or if brokers return another topic id since an upgrade.
-    is_even = not before.ahead and before.start.topic_id == end.topic_id
-    versions_before = before.start.to_versions(cluster_id) if is_even else {}
+    have_same_position = not position_before.offsets_ahead and position_before.start.topic_id == end.topic_id
+    versions_before = position_before.start.to_versions(cluster_id) if have_same_position else {}
     # Each commit has these two, so Delta refuses one of two commits at the same time.
-    application = _batch_application(cluster_id)
-    topic = topic_application(cluster_id)
-    changed = {name: version for name, version in versions.items() if versions_before.get(name) != version}
-    transactions = {application: number, topic: versions[topic], **changed}
-    expected = {table: {application: batch} for table, batch in before.batches.items()}
-    storage.append(files, transactions, expected=expected, tables=_TABLES)
-    return TablePosition(end, {}, {table.name: number for table in _TABLES})
+    application_of_batches = _batch_application(cluster_id)
+    application_of_topic = topic_application(cluster_id)
+    changed_versions = {name: version for name, version in versions.items() if versions_before.get(name) != version}
+    transactions = {
+        application_of_batches: batch_number,
+        application_of_topic: versions[application_of_topic],
+        **changed_versions,
+    }
+    expected = {
+        table: {application_of_batches: last_batch} for table, last_batch in position_before.batch_numbers.items()
+    }
+    storage.append(files, transactions, expected_versions=expected, tables=_TABLES)
+    return TablePosition(end, {}, {table.name: batch_number for table in _TABLES})
 
 
 def _batch_application(cluster_id: str) -> str:

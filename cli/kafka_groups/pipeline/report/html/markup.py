@@ -20,9 +20,9 @@ class Cell(NamedTuple):
     classes: str = ""
 
 
-def text(value: object) -> str:
+def text(content: object) -> str:
     """Return the value as text, also for attributes, with visible control and direction characters."""
-    return escape(escape_controls(str(value)))
+    return escape(escape_controls(str(content)))
 
 
 def name(value: str) -> str:
@@ -35,24 +35,24 @@ def embedded(value: Any) -> str:
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def row(head: Cell, cells: Iterable[Cell]) -> str:
+def row(head_cell: Cell, cells: Iterable[Cell]) -> str:
     """Return a row of a table; a phone shows it as a card."""
-    return f'<tr><th scope="row"{_classes(head.classes)}>{head.markup}</th>{"".join(map(_cell, cells))}</tr>'
+    return f'<tr><th scope="row"{_classes(head_cell.classes)}>{head_cell.markup}</th>{"".join(map(_cell, cells))}</tr>'
 
 
 def table(headers: Sequence[Cell], rows: Iterable[str], *, label: str, classes: str = "") -> str:
     """Return a table that scrolls within the page, unless a phone shows it as cards."""
-    head = "".join(f'<th scope="col"{_classes(header.classes)}>{header.label}</th>' for header in headers)
+    head_markup = "".join(f'<th scope="col"{_classes(header.classes)}>{header.label}</th>' for header in headers)
     return (
         f'<div class="scroll" role="region" aria-label="{label}" tabindex="0"><table{_classes(classes)}>'
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{chr(10).join(rows)}\n</tbody></table></div>"
+        f"<thead><tr>{head_markup}</tr></thead>\n<tbody>\n{chr(10).join(rows)}\n</tbody></table></div>"
     )
 
 
-def section(identity: str, title: str, *content: str) -> str:
-    """Return a section with its heading; `identity` is the target of links to it."""
-    inner = "\n".join(filter(None, content))
-    return f'<section aria-labelledby="{identity}">\n<h2 id="{identity}">{title}</h2>\n{inner}\n</section>'
+def section(element_id: str, title: str, *content: str) -> str:
+    """Return a section with its heading; `element_id` is the target of links to it."""
+    content_markup = "\n".join(filter(None, content))
+    return f'<section aria-labelledby="{element_id}">\n<h2 id="{element_id}">{title}</h2>\n{content_markup}\n</section>'
 
 
 def _cell(cell: Cell) -> str:

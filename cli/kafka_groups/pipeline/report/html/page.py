@@ -36,25 +36,25 @@ _KINDS: Final = {
 }
 
 
-def write_page(history: History, out: TextIO, *, shown: int = 50) -> None:
-    """Write the page to `out`, in UTF-8. The first `shown` groups get a row and a chart; the others are counted."""
-    groups = history.groups[:shown]
-    scripts = [_plotly(), _asset("page.js")] if groups else []
-    parts = {
-        "policy": _policy(scripts),
+def write_page(history: History, out: TextIO, *, max_groups: int = 50) -> None:
+    """Write the page to `out`, in UTF-8. The first `max_groups` groups get a row and a chart; others are counted."""
+    groups = history.groups[:max_groups]
+    scripts = [_read_plotly(), _read_asset("page.js")] if groups else []
+    template_fields = {
+        "policy": _make_policy(scripts),
         "version": __version__,
         "from_time": describe_minute(history.from_ms),
         "to_time": describe_minute(history.to_ms),
-        "style": _asset("page.css"),
-        "facts": "\n".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in _facts(history)),
-        "sections": _links(history),
-        "main": "\n".join(_sections(history, groups)),
+        "style": _read_asset("page.css"),
+        "facts": "\n".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in _list_facts(history)),
+        "sections": _render_links(history),
+        "main": "\n".join(_render_sections(history, groups)),
         "scripts": "\n".join(f"<script>{script}</script>" for script in scripts),
     }
-    out.write(Template(_asset("page.html")).substitute(parts))
+    out.write(Template(_read_asset("page.html")).substitute(template_fields))
 
 
-def _facts(history: History) -> Iterator[tuple[str, str]]:
+def _list_facts(history: History) -> Iterator[tuple[str, str]]:
     """Yield the label and the value of each fact at the top of the page."""
     yield "Period (UTC)", f"{describe_minute(history.from_ms)} to {describe_minute(history.to_ms)}"
     if history.evaluated_ms is not None:
@@ -64,47 +64,53 @@ def _facts(history: History) -> Iterator[tuple[str, str]]:
     verdicts = Counter(map(verdict_word, history.groups))
     if verdicts:
         # The verdicts are in the order of the groups: the worst first.
-        counts = "".join(f"<span>{verdict_label(word)} {count:,}</span>" for word, count in verdicts.items())
-        part = "" if len(history.groups) == history.groups_in_all else f" of the worst {len(history.groups):,}"
-        yield f"Verdicts{part}", f'<span class="tally">{counts}</span>'
+        verdict_counts = "".join(f"<span>{verdict_label(word)} {count:,}</span>" for word, count in verdicts.items())
+        selection_note = (
+            "" if len(history.groups) == history.groups_in_all else f" of the worst {len(history.groups):,}"
+        )
+        yield f"Verdicts{selection_note}", f'<span class="tally">{verdict_counts}</span>'
     yield "Made", describe_minute(history.made_ms)
 
 
-def _links(history: History) -> str:
+def _render_links(history: History) -> str:
     """Return links to the sections."""
-    links = [
+    sections = [
         ("summary", "Summary"),
         ("findings", f"Findings ({len(history.findings):,})"),
         ("charts", "Charts"),
-        ("missing", f"What is missing ({len(history.gaps) + len(_missing_data(history)):,})"),
+        ("missing", f"What is missing ({len(history.gaps) + len(_list_missing_data(history)):,})"),
     ]
-    return " ".join(f'<a href="#{identity}">{title}</a>' for identity, title in links)
+    return " ".join(f'<a href="#{element_id}">{title}</a>' for element_id, title in sections)
 
 
-def _sections(history: History, groups: tuple[GroupHistory, ...]) -> Iterator[str]:
+def _render_sections(history: History, groups: tuple[GroupHistory, ...]) -> Iterator[str]:
     """Yield the sections of the page, with a chart for each of the groups."""
     yield section(
-        "summary", "Summary", _order_note(history, len(groups)), summary_table(history, groups), verdict_list(groups)
+        "summary",
+        "Summary",
+        _describe_order(history, len(groups)),
+        summary_table(history, groups),
+        verdict_list(groups),
     )
-    yield section("findings", "Findings", _finding_table(history))
-    keys = (
+    yield section("findings", "Findings", _render_findings(history))
+    legend = (
         '<p class="hint keys"><span><i class="key lag"></i>lag in records</span> '
         '<span><i class="key time-lag"></i>time lag, the age of the oldest record not yet read</span> '
         '<span><i class="key mark">▼</i>a rebalance, as wide as it took, or may have taken</span> '
         '<span class="with-mouse">Drag over a chart to look closer, double click to go back.</span></p>'
         "<noscript><p>Charts need JavaScript; the tables do not.</p></noscript>"
     )
-    charts = [chart_section(history, group, number) for number, group in enumerate(groups, start=1)]
-    yield section("charts", "Charts", *((keys, *charts) if charts else ("<p>There is no group to draw.</p>",)))
+    charts = [chart_section(history, group, group_number) for group_number, group in enumerate(groups, start=1)]
+    yield section("charts", "Charts", *((legend, *charts) if charts else ("<p>There is no group to draw.</p>",)))
     yield section(
         "missing",
         "What is missing",
-        _list("Gaps", history.gaps, "No records are known to be missing."),
-        _list("Not in the tables", _missing_data(history), "Nothing else is missing."),
+        _render_list("Gaps", history.gaps, "No records are known to be missing."),
+        _render_list("Not in the tables", _list_missing_data(history), "Nothing else is missing."),
     )
 
 
-def _missing_data(history: History) -> tuple[str, ...]:
+def _list_missing_data(history: History) -> tuple[str, ...]:
     """Return sentences on requested groups without data, and on what the tables lack."""
     return (
         *(f"Group {group}: the tables have no data on it in this period." for group in history.unknown),
@@ -112,15 +118,15 @@ def _missing_data(history: History) -> tuple[str, ...]:
     )
 
 
-def _order_note(history: History, drawn: int) -> str:
+def _describe_order(history: History, drawn_count: int) -> str:
     """Return the number of groups on the page, if it omits some, and their order."""
-    omitted = history.groups_in_all - drawn
-    if omitted <= 0:
+    omitted_count = history.groups_in_all - drawn_count
+    if omitted_count <= 0:
         return f"<p>{ORDER}.</p>" if history.groups_in_all else "<p>There was no group in this period.</p>"
-    return f"<p>{count_of(drawn, 'group')} of {history.groups_in_all:,}; {omitted:,} omitted. {ORDER}.</p>"
+    return f"<p>{count_of(drawn_count, 'group')} of {history.groups_in_all:,}; {omitted_count:,} omitted. {ORDER}.</p>"
 
 
-def _finding_table(history: History) -> str:
+def _render_findings(history: History) -> str:
     """Return the first findings of each kind as a table."""
     if not history.findings:
         return "<p>Nothing that needs attention.</p>"
@@ -138,32 +144,34 @@ def _finding_table(history: History) -> str:
         )
         for finding in first_of_each_kind(history.findings, _MAX_FINDINGS)
     ]
-    omitted = len(history.findings) - len(rows)
-    more = f"<p>{omitted:,} more are omitted; the report as JSON has them all.</p>" if omitted else ""
-    return table([Cell(None, label) for label in labels], rows, label="Findings", classes="cards") + more
+    omitted_count = len(history.findings) - len(rows)
+    omitted_note = (
+        f"<p>{omitted_count:,} more are omitted; the report as JSON has them all.</p>" if omitted_count else ""
+    )
+    return table([Cell(None, label) for label in labels], rows, label="Findings", classes="cards") + omitted_note
 
 
-def _list(title: str, sentences: tuple[str, ...], otherwise: str) -> str:
-    """Return the first sentences as a list under a title; `otherwise` is the sentence for an empty list."""
+def _render_list(title: str, sentences: tuple[str, ...], empty_sentence: str) -> str:
+    """Return the first sentences as a list under a title; `empty_sentence` is the sentence for an empty list."""
     if not sentences:
-        return f'<h3>{title}</h3>\n<p class="hint">{otherwise}</p>'
-    shown = list(sentences[:_MAX_SENTENCES])
-    omitted = len(sentences) - len(shown)
-    if omitted:
-        shown.append(f"{omitted:,} more are omitted; the report as JSON has them all.")
-    items = "".join(f"<li>{text(sentence)}</li>" for sentence in shown)
+        return f'<h3>{title}</h3>\n<p class="hint">{empty_sentence}</p>'
+    shown_sentences = list(sentences[:_MAX_SENTENCES])
+    omitted_count = len(sentences) - len(shown_sentences)
+    if omitted_count:
+        shown_sentences.append(f"{omitted_count:,} more are omitted; the report as JSON has them all.")
+    items = "".join(f"<li>{text(sentence)}</li>" for sentence in shown_sentences)
     return f'<h3>{title}</h3>\n<ul class="plain">{items}</ul>'
 
 
-def _policy(scripts: list[str]) -> str:
+def _make_policy(scripts: list[str]) -> str:
     """Return the content security policy: only these scripts run, by their hashes, and nothing is loaded.
 
     Styles are allowed inline, because charts style their elements.
     """
     digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
-    allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
+    allowed_scripts = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
     return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
+        f"default-src 'none'; script-src {allowed_scripts}; style-src 'unsafe-inline'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -176,7 +184,7 @@ def check_charts() -> None:
         )
 
 
-def _plotly() -> str:
+def _read_plotly() -> str:
     """Return the library that draws the charts, as the text of a script."""
     check_charts()
     from plotly.offline import get_plotlyjs
@@ -186,7 +194,7 @@ def _plotly() -> str:
     return source.replace("\r\n", "\n").replace("\r", "\n").replace("</script", "<\\/script")
 
 
-def _asset(file: str) -> str:
+def _read_asset(file_name: str) -> str:
     from importlib.resources import files
 
-    return files(__package__ or "").joinpath(file).read_text(encoding="utf-8")
+    return files(__package__ or "").joinpath(file_name).read_text(encoding="utf-8")

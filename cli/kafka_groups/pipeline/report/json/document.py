@@ -23,18 +23,18 @@ def history_document(history: History, failures: Sequence[Failure] = ()) -> Docu
         "made_at": format_instant(history.made_ms),
         "from": format_instant(history.from_ms),
         "to": format_instant(history.to_ms),
-        "evaluated_at": _instant(history.evaluated_ms),
+        "evaluated_at": _format_or_null(history.evaluated_ms),
         "clusters": list(history.clusters),
         "groups_in_all": history.groups_in_all,
-        "groups": [_group(group) for group in history.groups],
-        "findings": [_finding(finding) for finding in history.findings],
+        "groups": [_make_group(group) for group in history.groups],
+        "findings": [_make_finding(finding) for finding in history.findings],
         "gaps": list(history.gaps),
         "missing": list(history.missing),
         "errors": [failure_document(failure) for failure in failures],
     }
 
 
-def _group(group: GroupHistory) -> Document:
+def _make_group(group: GroupHistory) -> Document:
     """Return the object of a group."""
     return {
         "cluster_id": group.cluster_id,
@@ -43,9 +43,9 @@ def _group(group: GroupHistory) -> Document:
         "members": group.member_count,
         "verdict": group.verdict,
         "rule": group.rule,
-        "verdict_since": _instant(group.verdict_since_ms),
-        "evaluated_at": _instant(group.evaluated_ms),
-        "deleted_at": _instant(group.deleted_ms),
+        "verdict_since": _format_or_null(group.verdict_since_ms),
+        "evaluated_at": _format_or_null(group.evaluated_ms),
+        "deleted_at": _format_or_null(group.deleted_ms),
         "deleted_at_is_bound": group.deleted_is_bound,
         "is_unused": group.is_unused,
         "lag": group.lag,
@@ -55,23 +55,25 @@ def _group(group: GroupHistory) -> Document:
         "consume_rate": group.consume_rate,
         "produce_rate": group.produce_rate,
         "catch_up_ms": group.catch_up_ms,
-        "lagging_since": _instant(group.lagging_since_ms),
+        "lagging_since": _format_or_null(group.lagging_since_ms),
         "lagging_since_is_bound": group.lagging_since_is_bound,
         "rebalancing_ms": group.rebalancing_ms,
-        "points": [_point(point) for point in group.points],
-        "rebalances": None if group.rebalances is None else [_rebalance(rebalance) for rebalance in group.rebalances],
+        "points": [_make_point(point) for point in group.points],
+        "rebalances": None
+        if group.rebalances is None
+        else [_make_rebalance(rebalance) for rebalance in group.rebalances],
         "tasks": tasks_document(group.tasks),
     }
 
 
-def _point(point: LagPoint) -> Document:
+def _make_point(point: LagPoint) -> Document:
     return {"at": format_instant(point.at_ms), "lag": point.lag, "time_lag_ms": point.time_lag_ms}
 
 
-def _rebalance(rebalance: Rebalance) -> Document:
+def _make_rebalance(rebalance: Rebalance) -> Document:
     return {
         "started_at": format_instant(rebalance.started_ms),
-        "ended_at": _instant(rebalance.ended_ms),
+        "ended_at": _format_or_null(rebalance.ended_ms),
         "duration_ms": rebalance.duration_ms,
         "duration_quality": rebalance.duration_quality,
         "generation": rebalance.generation,
@@ -80,7 +82,7 @@ def _rebalance(rebalance: Rebalance) -> Document:
     }
 
 
-def _finding(finding: Finding) -> Document:
+def _make_finding(finding: Finding) -> Document:
     return {
         "kind": finding.kind,
         "cluster_id": finding.cluster_id,
@@ -90,5 +92,5 @@ def _finding(finding: Finding) -> Document:
     }
 
 
-def _instant(ms: int | None) -> str | None:
-    return None if ms is None else format_instant(ms)
+def _format_or_null(time_ms: int | None) -> str | None:
+    return None if time_ms is None else format_instant(time_ms)

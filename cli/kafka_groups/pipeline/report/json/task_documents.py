@@ -31,44 +31,51 @@ def tasks_document(tasks: GroupTasks | None) -> Document | None:
     if tasks is None:
         return None
     return {
-        "members": [_member(member, has_roles=tasks.has_roles) for member in tasks.members],
-        "changes": [_change(change, has_roles=tasks.has_roles) for change in tasks.changes],
+        "members": [_make_member(member, has_roles=tasks.has_roles) for member in tasks.members],
+        "unknown_members": [*tasks.unknown_members],
+        "changes": [_make_change(change, has_roles=tasks.has_roles) for change in tasks.changes],
     }
 
 
-def _member(member: MemberTasks, *, has_roles: bool) -> Document:
+def _make_member(member: MemberTasks, *, has_roles: bool) -> Document:
     return {
-        **_identity(member),
+        **_make_identity(member),
         "since": format_instant(member.since_ms),
         "since_is_bound": member.since_is_bound,
-        **_tasks(member.tasks, has_roles=has_roles),
+        "last_row_at": format_instant(member.last_row_ms),
+        **_make_tasks(member.tasks, has_roles=has_roles),
     }
 
 
-def _change(change: TaskChange, *, has_roles: bool) -> Document:
+def _make_change(change: TaskChange, *, has_roles: bool) -> Document:
     return {
         "at": format_instant(change.at_ms),
-        **_identity(change),
-        "gained": _tasks(change.gained, has_roles=has_roles),
-        "lost": _tasks(change.lost, has_roles=has_roles),
+        **_make_identity(change),
+        "gained": _make_tasks(change.gained, has_roles=has_roles),
+        "lost": _make_tasks(change.lost, has_roles=has_roles),
     }
 
 
-def _identity(member: MemberTasks | TaskChange) -> Document:
+def _make_identity(member: MemberTasks | TaskChange) -> Document:
     client = member.client
     return {"member_id": member.member_id, "client_id": client.client_id, "host": client.host, "url": client.url}
 
 
-def _tasks(tasks: Iterable[Task], *, has_roles: bool) -> Document:
+def _make_tasks(tasks: Iterable[Task], *, has_roles: bool) -> Document:
     if has_roles:
-        return {"connectors": None, "tasks": _roles(group_subtopologies(tasks))}
-    connectors = [{**own._asdict(), "tasks": [*own.tasks]} for own in group_connectors(tasks)]
+        return {"connectors": None, "tasks": _make_roles(group_subtopologies(tasks))}
+    connectors = [
+        {**connector_tasks._asdict(), "tasks": [*connector_tasks.tasks]} for connector_tasks in group_connectors(tasks)
+    ]
     return {"connectors": connectors, "tasks": None}
 
 
-def _roles(tasks: TaskAssignment) -> Document:
+def _make_roles(tasks: TaskAssignment) -> Document:
     return {
-        role: [{**part._asdict(), "partitions": [*part.partitions]} for part in getattr(tasks, role)]
+        role: [
+            {**subtopology_tasks._asdict(), "partitions": [*subtopology_tasks.partitions]}
+            for subtopology_tasks in getattr(tasks, role)
+        ]
         for role in tasks._fields
     }
 
@@ -108,8 +115,9 @@ _IDENTITY: Final = {
 _MEMBER: Final = {
     **_IDENTITY,
     "since": time_schema("Since when it has run exactly these tasks."),
-    "since_is_bound": boolean_schema(
-        "Whether it may have run them for longer: no earlier row of the period names the member."
+    "since_is_bound": boolean_schema("Whether it may have run them for longer: no earlier row names the member."),
+    "last_row_at": time_schema(
+        "The time of the last row that shows its tasks; if it is before the period, no row of the period does."
     ),
     **_TASKS,
 }
@@ -126,11 +134,14 @@ def tasks_schema() -> Schema:
     schema = object_schema(
         {
             "members": array_schema("The members with the tasks that they last ran, by id.", object_schema(_MEMBER)),
+            "unknown_members": array_schema(
+                "The ids of members whose tasks no row shows.", text_schema("The id of a member.")
+            ),
             "changes": array_schema("The changes in the period, in ascending order of time.", object_schema(_CHANGE)),
         }
     )
     description = (
-        "What the members of a Connect or streams group run; null for other groups, and if no row of the period "
-        "shows it."
+        "What the members of a Connect or streams group run, or ran last before the period; null for other groups, "
+        "and if no row shows it."
     )
     return {"description": description, **schema, "type": ["object", "null"]}

@@ -34,15 +34,15 @@ def footnotes(history: History, headers: Collection[str], *, is_unicode: bool) -
     `headers` are the headers of the table's columns. Signs that are not ASCII are replaced unless `is_unicode`.
     """
     yield from _sign_notes(history, headers, is_unicode=is_unicode)
-    omitted = len(history.findings) - len(first_of_each_kind(history.findings, MAX_FINDINGS))
-    if omitted:
-        yield f"{count_of(omitted, 'more finding')}; --format json has them all."
-    if unused := sum(group.is_unused for group in history.groups):
-        verb = "is" if unused == 1 else "are"
-        yield f"{count_of(unused, 'unused group')} (Empty, no commit for a day) {verb} below the others."
+    omitted_count = len(history.findings) - len(first_of_each_kind(history.findings, MAX_FINDINGS))
+    if omitted_count:
+        yield f"{count_of(omitted_count, 'more finding')}; --format json has them all."
+    if unused_count := sum(group.is_unused for group in history.groups):
+        verb = "is" if unused_count == 1 else "are"
+        yield f"{count_of(unused_count, 'unused group')} (Empty, no commit for a day) {verb} below the others."
     at_most = "≤" if is_unicode else "<="
-    deleted = [group for group in history.groups if group.deleted_ms is not None]
-    deletions = [_describe_deletion(history, group, at_most) for group in deleted]
+    deleted_groups = [group for group in history.groups if group.deleted_ms is not None]
+    deletions = [_describe_deletion(history, group, at_most) for group in deleted_groups]
     yield from _first_notes(deletions, "Deleted", "deleted groups")
     yield from _first_notes(history.gaps, "Gap", "gaps")
     yield from _first_notes(history.missing, "Missing", "missing things")
@@ -51,10 +51,10 @@ def footnotes(history: History, headers: Collection[str], *, is_unicode: bool) -
 def _sign_notes(history: History, headers: Collection[str], *, is_unicode: bool) -> Iterator[str]:
     """Yield a line for each column with signs that need an explanation."""
     lag_signs = [LAG_SIGNS.get(group.lag_quality) for group in history.groups]
-    yield from _legend("LAG", _LAG_LEGEND, lag_signs, is_unicode=is_unicode)
+    yield from _explain_signs("LAG", _LAG_LEGEND, lag_signs, is_unicode=is_unicode)
     if "TIME-LAG" in headers:
         time_lag_signs = [TIME_LAG_SIGNS.get(group.time_lag_quality) for group in history.groups]
-        yield from _legend("TIME-LAG", _TIME_LAG_LEGEND, time_lag_signs, is_unicode=is_unicode)
+        yield from _explain_signs("TIME-LAG", _TIME_LAG_LEGEND, time_lag_signs, is_unicode=is_unicode)
     if "SINCE" in headers and any(group.lagging_since_is_bound for group in history.groups):
         sign = "≤" if is_unicode else "<="
         yield f"SINCE: {sign} means at or before: there was lag already in the first sample, or after a data gap."
@@ -62,11 +62,13 @@ def _sign_notes(history: History, headers: Collection[str], *, is_unicode: bool)
         yield from _longest_notes(history, is_unicode=is_unicode)
 
 
-def _legend(header: str, legend: Mapping[str, str], used: Collection[str | None], *, is_unicode: bool) -> Iterator[str]:
+def _explain_signs(
+    header: str, legend: Mapping[str, str], used_signs: Collection[str | None], *, is_unicode: bool
+) -> Iterator[str]:
     """Yield a line with the meaning of those signs that are used in a column, if there is any."""
-    text = "; ".join(meaning for sign, meaning in legend.items() if sign in used)
-    if text:
-        yield f"{header}: {text if is_unicode else text.replace('≥', '>=')}."
+    legend_text = "; ".join(meaning for sign, meaning in legend.items() if sign in used_signs)
+    if legend_text:
+        yield f"{header}: {legend_text if is_unicode else legend_text.replace('≥', '>=')}."
 
 
 def _longest_notes(history: History, *, is_unicode: bool) -> Iterator[str]:
@@ -95,8 +97,8 @@ def _describe_deletion(history: History, group: GroupHistory, at_most: str) -> s
     return f"{group.group}{cluster}, {sign}{format_minute(group.deleted_ms or 0)}"
 
 
-def _first_notes(sentences: Sequence[str], label: str, noun: str) -> Iterator[str]:
+def _first_notes(sentences: Sequence[str], label: str, plural_noun: str) -> Iterator[str]:
     """Yield the first sentences, each after the label, and a line with the number of the others."""
     yield from (f"{label}: {sentence}" for sentence in sentences[:_MAX_NOTES])
     if len(sentences) > _MAX_NOTES:
-        yield f"{len(sentences) - _MAX_NOTES:,} more {noun}; --format json has them all."
+        yield f"{len(sentences) - _MAX_NOTES:,} more {plural_noun}; --format json has them all."

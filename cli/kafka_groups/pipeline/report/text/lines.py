@@ -47,27 +47,27 @@ def write_history_lines(screen: Screen, history: History, output_format: str) ->
     The lines do not include findings, gaps and missing data. On stderr are the numbers of findings and gaps, and the
     sentences on missing data.
     """
-    groups = history_document(history)["groups"]
+    group_documents = history_document(history)["groups"]
     if output_format == "csv":
-        rows = [_cells(group, document) for group, document in zip(history.groups, groups, strict=True)]
+        rows = [_make_cells(group, document) for group, document in zip(history.groups, group_documents, strict=True)]
         write_rows(screen, COLUMNS, rows, output_format)
     else:
-        write_records(screen, groups)
-    omitted = []
+        write_records(screen, group_documents)
+    omitted_parts = []
     if history.findings:
-        omitted.append(count_of(len(history.findings), "finding"))
+        omitted_parts.append(count_of(len(history.findings), "finding"))
     if history.gaps:
-        omitted.append(count_of(len(history.gaps), "gap"))
-    if omitted:
-        print_note(screen, f"Omitted: {' and '.join(omitted)}; --format json has them all.")
+        omitted_parts.append(count_of(len(history.gaps), "gap"))
+    if omitted_parts:
+        print_note(screen, f"Omitted: {' and '.join(omitted_parts)}; --format json has them all.")
     for sentence in history.missing:
         print_note(screen, f"Missing: {sentence}")
 
 
-def _cells(group: GroupHistory, document: Document) -> SimpleNamespace:
+def _make_cells(group: GroupHistory, document: Document) -> SimpleNamespace:
     """Return the values of a group's line of CSV, by the attributes of COLUMNS."""
-    longest = group.longest_rebalance
-    cells = {key: str(value).lower() if isinstance(value, bool) else value for key, value in document.items()}
-    cells["rebalances"] = None if group.rebalances is None else len(group.rebalances)
-    cells["longest_ms"] = None if longest is None else longest.duration_ms
-    return SimpleNamespace(**cells)
+    longest_rebalance = group.longest_rebalance
+    cell_values = {key: str(value).lower() if isinstance(value, bool) else value for key, value in document.items()}
+    cell_values["rebalances"] = None if group.rebalances is None else len(group.rebalances)
+    cell_values["longest_ms"] = None if longest_rebalance is None else longest_rebalance.duration_ms
+    return SimpleNamespace(**cell_values)

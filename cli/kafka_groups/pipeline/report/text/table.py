@@ -101,15 +101,15 @@ def draw_history(screen: Screen, history: History) -> None:
 
     On a terminal, columns that do not fit are omitted, and stderr names them. A pipe gets all of them.
     """
-    print_note(screen, _heading(history))
+    print_note(screen, _format_heading(history))
     if len(history.groups) > 1:
         print_note(screen, f"{ORDER}.")
     is_unicode = screen.is_unicode
-    rows = [_row(history, group, is_unicode=is_unicode) for group in history.groups]
-    columns = _fitting_columns(screen, _columns_of(history), rows)
+    rows = [_make_row(history, group, is_unicode=is_unicode) for group in history.groups]
+    columns = _choose_columns(screen, _list_columns(history), rows)
     write_table(screen, columns, rows)
     if len(history.groups) == 1 and history.groups[0].tasks is not None:
-        draw_tasks(screen, history.groups[0].tasks)
+        draw_tasks(screen, history.groups[0].tasks, from_ms=history.from_ms)
     if history.findings:
         screen.out.write("\n")
         _draw_findings(screen, history)
@@ -117,7 +117,7 @@ def draw_history(screen: Screen, history: History) -> None:
         print_note(screen, line)
 
 
-def _columns_of(history: History) -> list[Column]:
+def _list_columns(history: History) -> list[Column]:
     """Return the columns that the history needs: CLUSTER only for several clusters, AS-OF only for rows of others."""
     columns = list(_COLUMNS)
     if len(history.clusters) <= 1:
@@ -133,8 +133,8 @@ def _draw_findings(screen: Screen, history: History) -> None:
     write_table(screen, columns, first_of_each_kind(history.findings, MAX_FINDINGS))
 
 
-def _row(history: History, group: GroupHistory, *, is_unicode: bool) -> HistoryRow:
-    peaks = highest_lags(group.points, from_ms=history.from_ms, to_ms=history.to_ms, parts=_TREND_CELLS)
+def _make_row(history: History, group: GroupHistory, *, is_unicode: bool) -> HistoryRow:
+    peaks = highest_lags(group.points, from_ms=history.from_ms, to_ms=history.to_ms, part_count=_TREND_CELLS)
     return HistoryRow(
         group=group.group,
         cluster=group.cluster_id,
@@ -157,20 +157,20 @@ def _row(history: History, group: GroupHistory, *, is_unicode: bool) -> HistoryR
     )
 
 
-def _fitting_columns(screen: Screen, columns: Sequence[Column], rows: Sequence[HistoryRow]) -> Sequence[Column]:
+def _choose_columns(screen: Screen, columns: Sequence[Column], rows: Sequence[HistoryRow]) -> Sequence[Column]:
     """Return the columns that fit into the window; stderr names those that are omitted."""
     if not screen.out_is_terminal:
         return columns
     widths = {column.header: column_width(column, rows) for column in columns}
-    headers = _fitting_headers(widths, screen.width)
+    headers = _choose_headers(widths, screen.width)
     if len(headers) < len(widths):
-        omitted = ", ".join(header for header in widths if header not in headers)
+        omitted_headers = ", ".join(header for header in widths if header not in headers)
         full_width = _total_width(widths.values())
-        print_note(screen, f"Omitted columns: {omitted} (a window of {full_width} columns or a pipe has them).")
+        print_note(screen, f"Omitted columns: {omitted_headers} (a window of {full_width} columns or a pipe has them).")
     return [column for column in columns if column.header in headers]
 
 
-def _fitting_headers(widths: Mapping[str, int], window_width: int) -> set[str]:
+def _choose_headers(widths: Mapping[str, int], window_width: int) -> set[str]:
     """Return the headers of the columns that are always shown, and of the most needed other columns that fit.
 
     `widths` has the width of each column by header, in cells of the terminal.
@@ -188,13 +188,15 @@ def _total_width(widths: Collection[int]) -> int:
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
-def _heading(history: History) -> str:
+def _format_heading(history: History) -> str:
     """Return the period, the number of groups, the time of the newest lag, and the clusters."""
-    shown = len(history.groups)
-    in_all = count_of(history.groups_in_all, "group")
-    groups = in_all if shown == history.groups_in_all else f"{shown:,} of {in_all}"
-    as_of = "" if history.evaluated_ms is None else f" as of {format_minute(history.evaluated_ms)}"
-    clusters = ""
+    shown_count = len(history.groups)
+    total_text = count_of(history.groups_in_all, "group")
+    groups_text = total_text if shown_count == history.groups_in_all else f"{shown_count:,} of {total_text}"
+    as_of_text = "" if history.evaluated_ms is None else f" as of {format_minute(history.evaluated_ms)}"
+    clusters_text = ""
     if history.clusters:
-        clusters = f", {count_of(len(history.clusters), 'cluster')}: {', '.join(history.clusters)}"
-    return f"{format_minute(history.from_ms)} to {format_minute(history.to_ms)}, {groups}{as_of}{clusters}"
+        clusters_text = f", {count_of(len(history.clusters), 'cluster')}: {', '.join(history.clusters)}"
+    return (
+        f"{format_minute(history.from_ms)} to {format_minute(history.to_ms)}, {groups_text}{as_of_text}{clusters_text}"
+    )

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from kafka_groups.pipeline.report.member_tasks import (
-    Client,
-    GroupTasks,
-    MemberTasks,
-    Task,
-    TaskChange,
-    group_connectors,
-    group_subtopologies,
-)
+from kafka_groups.pipeline.report.member_tasks import GroupTasks, MemberTasks, TaskChange
 from kafka_groups.pipeline.report.notation import format_second
+from kafka_groups.pipeline.report.task_notation import (
+    describe_unseen_members,
+    format_all_tasks,
+    format_connectors,
+    format_roles,
+    format_tasks,
+    member_name,
+)
 from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.counts import count_of
 from kafka_groups.rendering.screen import Screen, print_note
@@ -72,75 +71,45 @@ _CHANGES: Final = (
 )
 
 
-def draw_tasks(screen: Screen, tasks: GroupTasks) -> None:
-    """Print the members, then the last changes; stderr has the number of the earlier ones."""
+def draw_tasks(screen: Screen, tasks: GroupTasks, *, from_ms: int) -> None:
+    """Print the members, then the last changes; stderr has the number of the earlier ones.
+
+    `from_ms` is the start of the report's period, in ms since 1970.
+    """
     at_most = "≤" if screen.is_unicode else "<="
     screen.out.write("\n")
     columns = _STREAMS_MEMBERS if tasks.has_roles else _WORKERS
     write_table(screen, columns, [_member_row(member, at_most, has_roles=tasks.has_roles) for member in tasks.members])
     if any(member.since_is_bound for member in tasks.members):
         print_note(screen, f"SINCE of a member: {at_most} means at or before, because no earlier row names the member.")
+    for note in describe_unseen_members(tasks, from_ms=from_ms):
+        print_note(screen, note)
     if not tasks.changes:
         return
-    last = tasks.changes[-_MAX_CHANGES:]
+    last_changes = tasks.changes[-_MAX_CHANGES:]
     screen.out.write("\n")
-    write_table(screen, _CHANGES, [_change_row(change, has_roles=tasks.has_roles) for change in last])
-    earlier = len(tasks.changes) - _MAX_CHANGES
-    if earlier > 0:
-        print_note(screen, f"{count_of(earlier, 'earlier change')} of tasks; --format json has them all.")
+    write_table(screen, _CHANGES, [_change_row(change, has_roles=tasks.has_roles) for change in last_changes])
+    earlier_count = len(tasks.changes) - _MAX_CHANGES
+    if earlier_count > 0:
+        print_note(screen, f"{count_of(earlier_count, 'earlier change')} of tasks; --format json has them all.")
 
 
 def _member_row(member: MemberTasks, at_most: str, *, has_roles: bool) -> MemberRow:
     row = MemberRow(
-        name=_name(member.member_id, member.client),
+        name=member_name(member.member_id, member.client),
         client_id=member.client.client_id,
         since=f"{at_most if member.since_is_bound else ''}{format_second(member.since_ms)}",
     )
     if has_roles:
-        roles = _format_roles(member.tasks)
+        roles = format_roles(member.tasks)
         return row._replace(active=roles["active"], standby=roles["standby"], warmup=roles["warmup"])
-    return row._replace(connectors=_format_connectors(member.tasks), tasks=_format_tasks(member.tasks))
+    return row._replace(connectors=format_connectors(member.tasks), tasks=format_tasks(member.tasks))
 
 
 def _change_row(change: TaskChange, *, has_roles: bool) -> ChangeRow:
-    format_all = _format_all_roles if has_roles else _format_all
     return ChangeRow(
         at=format_second(change.at_ms),
-        name=_name(change.member_id, change.client),
-        gained=format_all(change.gained),
-        lost=format_all(change.lost),
+        name=member_name(change.member_id, change.client),
+        gained=format_all_tasks(change.gained, has_roles=has_roles),
+        lost=format_all_tasks(change.lost, has_roles=has_roles),
     )
-
-
-def _name(member_id: str, client: Client) -> str:
-    """Return the URL of a worker, which people know it by; the id of another member."""
-    return client.url or member_id
-
-
-def _format_all(tasks: Iterable[Task]) -> str | None:
-    tasks = [*tasks]
-    return " ".join(filter(None, (_format_connectors(tasks), _format_tasks(tasks)))) or None
-
-
-def _format_all_roles(tasks: Iterable[Task]) -> str | None:
-    """Return the tasks of a streams group as `active 0:1 standby 1:0,2`."""
-    return " ".join(f"{role} {shown}" for role, shown in _format_roles(tasks).items() if shown) or None
-
-
-def _format_roles(tasks: Iterable[Task]) -> dict[str, str | None]:
-    """Return the tasks of each role as `subtopology:0,1;other:2`."""
-    return {
-        role: ";".join(f"{part.subtopology}:{','.join(map(str, part.partitions))}" for part in parts) or None
-        for role, parts in group_subtopologies(tasks)._asdict().items()
-    }
-
-
-def _format_connectors(tasks: Iterable[Task]) -> str | None:
-    """Return the names of the connectors that are among the tasks themselves."""
-    return ",".join(each.connector for each in group_connectors(tasks) if each.has_connector) or None
-
-
-def _format_tasks(tasks: Iterable[Task]) -> str | None:
-    """Return the tasks as `connector:0,1;other:2`."""
-    shown = [f"{each.connector}:{','.join(map(str, each.tasks))}" for each in group_connectors(tasks) if each.tasks]
-    return ";".join(shown) or None
