@@ -275,3 +275,18 @@ def test_a_closed_client_refuses_the_check() -> None:
         admin.close()
         with pytest.raises(ConnectionFailedError, match="the client is closed"):
             admin.check_connections()
+
+
+def test_a_server_that_is_named_twice_is_checked_once() -> None:
+    with ScriptedCluster(brokers=1) as cluster:
+        twice = (cluster.brokers[1].endpoint,) * 2
+        found = check(ConnectionSettings(bootstrap=twice), cluster.clock)
+        assert len(cluster.requests_of("Metadata")) == 1
+    assert found.servers == twice[:1]
+
+
+def test_more_addresses_than_may_be_open_at_once_are_all_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kafka_groups.admin.network.connection_checks._MAX_OPEN", 2)
+    with ScriptedCluster(brokers=5) as cluster:
+        found = check(cluster.settings(), cluster.clock)
+    assert [outcome(each) for each in found.connections.values()] == [(None, None)] * 5

@@ -50,12 +50,14 @@ class ConnectionChecks:
         bootstrap = Bootstrap(self._settings)
         try:
             servers = bootstrap.canonical_servers(clock=self._clock, wakeup=selector.wakeup, select=selector.select)
-            self._waiting.extend(servers)
+            self._add(servers)
             while self._waiting or self._open:
                 self._start(until)
                 if not self._advance(until):
                     self._wait(until)
-            return ClusterEvidence(servers=tuple(servers), connections=self._evidence, settings=self._settings)
+            return ClusterEvidence(
+                servers=tuple(dict.fromkeys(servers)), connections=self._evidence, settings=self._settings
+            )
         finally:
             for check in self._open.values():
                 check.close()
