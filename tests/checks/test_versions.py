@@ -48,14 +48,20 @@ def test_an_older_broker_has_no_groups_of_new_kinds_and_lacks_nothing_for_them()
     absent = (CONSUMER_GROUP_DESCRIBE, SHARE_GROUP_DESCRIBE, STREAMS_GROUP_DESCRIBE, DESCRIBE_CLUSTER)
     missing = missing_apis({api.key: (api.lowest, api.highest) for api in ALL if api not in absent})
     assert describe_missing(missing) == []
-    assert describe_absent_kinds(missing) == "no KIP-848 groups and no share groups and no streams groups"
+    assert describe_absent_kinds(missing) == "no KIP-848, share or streams groups"
+
+
+def test_a_broker_may_lack_groups_of_one_kind() -> None:
+    assert describe_absent_kinds([STREAMS_GROUP_DESCRIBE]) == "no streams groups"
 
 
 def test_the_release_follows_from_the_highest_metadata_version() -> None:
     assert describe_release(levels(metadata_version=30)) == "Kafka 4.3"
     assert describe_release(levels(metadata_version=1)) == "Kafka 3.0"
-    assert describe_release(levels(metadata_version=99)) == "a release that this version does not know"
-    assert describe_release(levels()) == describe_release(None) == "unknown release"
+    assert describe_release(levels(metadata_version=99)) == "newer than Kafka 4.4"
+    assert (
+        describe_release(levels()) == describe_release(None) == "unknown release (before Kafka 3.0, or with ZooKeeper)"
+    )
 
 
 def test_a_feature_that_is_supported_and_not_in_use_has_level_0() -> None:

@@ -40,6 +40,8 @@ _VERSIONS: Final = (
     "4.4-IV1",
     "4.4-IV2",
 )
+# The newest release of the table.
+NEWEST_RELEASE: Final = _VERSIONS[-1].partition("-")[0]
 
 
 def describe_level(level: int) -> str:

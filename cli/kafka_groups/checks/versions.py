@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from kafka_groups.checks.metadata_versions import describe_level, release_of
+from kafka_groups.checks.metadata_versions import NEWEST_RELEASE, describe_level, release_of
 from kafka_groups.protocol.features import Features
 from kafka_groups.protocol.messages import ALL, API_VERSIONS, DESCRIBE_CLUSTER, SASL_AUTHENTICATE, SASL_HANDSHAKE, Api
 
@@ -14,12 +14,12 @@ METADATA_VERSION: Final = "metadata.version"
 GROUP_FEATURES: Final = ("group.version", "share.version", "streams.version")
 # A broker without these has no groups of a kind, so nothing is missing.
 _OF_KINDS: Final[Mapping[str, str]] = {
-    "ConsumerGroupDescribe": "KIP-848 groups",
-    "ShareGroupDescribe": "share groups",
-    "DescribeShareGroupOffsets": "share groups",
-    "AlterShareGroupOffsets": "share groups",
-    "DeleteShareGroupOffsets": "share groups",
-    "StreamsGroupDescribe": "streams groups",
+    "ConsumerGroupDescribe": "KIP-848",
+    "ShareGroupDescribe": "share",
+    "DescribeShareGroupOffsets": "share",
+    "AlterShareGroupOffsets": "share",
+    "DeleteShareGroupOffsets": "share",
+    "StreamsGroupDescribe": "streams",
 }
 # What does not work without an API.
 _USES: Final[Mapping[str, str]] = {
@@ -56,8 +56,11 @@ def describe_missing(apis: Iterable[Api]) -> list[str]:
 
 def describe_absent_kinds(apis: Iterable[Api]) -> str | None:
     """Return the kinds of group that a broker without these APIs does not have; None if it has all."""
-    kinds = dict.fromkeys(_OF_KINDS[api.name] for api in apis if api.name in _OF_KINDS)
-    return f"no {' and no '.join(kinds)}" if kinds else None
+    names = {api.name for api in apis}
+    kinds = list(dict.fromkeys(kind for name, kind in _OF_KINDS.items() if name in names))
+    *others, last = kinds or ("",)
+    named = f"{', '.join(others)} or {last}" if others else last
+    return f"no {named} groups" if kinds else None
 
 
 def describe_release(features: Features | None) -> str:
@@ -66,7 +69,11 @@ def describe_release(features: Features | None) -> str:
     release = None if level is None else release_of(level)
     if release is not None:
         return f"Kafka {release}"
-    return "a release that this version does not know" if level is not None else "unknown release"
+    return (
+        f"newer than Kafka {NEWEST_RELEASE}"
+        if level is not None
+        else "unknown release (before Kafka 3.0, or with ZooKeeper)"
+    )
 
 
 def describe_features(features: Features) -> str | None:
