@@ -46,7 +46,6 @@ CONTRACT_NAMES = {
 ONE_SUBJECT = {
     "admin/network/request_encoder.py": "turns requests into bytes; its importer sends and receives them",
     "admin/network/setup_timer.py": "counts time alone, and its importer sends requests",
-    "checks/metadata_versions.py": "a table of Kafka's releases, which grows with each of them",
     "groups/lag/start_offsets.py": "judges a kind of group; its importer measures groups of all kinds",
     "pipeline/facts/decode/data_gaps.py": "rows of gaps belong to decoding, and their importer to reading",
     "pipeline/facts/source/addresses.py": "needs only sockets, while its importer needs librdkafka",

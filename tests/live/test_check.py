@@ -72,23 +72,28 @@ def test_every_step_of_a_listener_with_tls_and_sasl(secured: SecuredBroker, prog
 
 
 @pytest.mark.parametrize(
-    ("flags", "step", "text"),
+    ("password", "flags", "step", "text"),
     [
-        (("-Xsasl.password=wrong",), "authentication", "check sasl.username and sasl.password"),
-        (("-Xsecurity.protocol=SASL_SSL",), "tls", "the listener may not use TLS"),
-        (("-Xsecurity.protocol=PLAINTEXT",), "authentication", "the listener may require SASL"),
+        ("wrong", (), "authentication", "check sasl.username and sasl.password"),
+        (None, ("-Xsecurity.protocol=SASL_SSL",), "tls", "the listener may not use TLS"),
     ],
-    ids=["password", "tls", "sasl"],
+    ids=["password", "tls"],
 )
 def test_the_step_that_a_listener_refuses_is_the_one_that_fails(
-    secured: SecuredBroker, flags: tuple[str, ...], step: str, text: str
+    secured: SecuredBroker, password: str | None, flags: tuple[str, ...], step: str, text: str
 ) -> None:
-    credentials = secured.flags("operator") if step != "authentication" or "password" in flags[0] else []
-    outcome, checks = check(*credentials, "-b", secured.sasl_listener, *flags)
+    outcome, checks = check(*secured.flags("operator", password), *flags)
     assert outcome.exit_code == 1
     assert [*failed(checks)] == [step]
     assert text in failed(checks)[step]
     assert outcome.stderr.count("\n") == 1
+
+
+def test_a_client_without_sasl_fails_at_the_authentication(secured: SecuredBroker) -> None:
+    outcome, checks = check("-b", secured.sasl_listener)
+    assert outcome.exit_code == 1
+    assert [*failed(checks)] == ["authentication"]
+    assert "the listener may require SASL" in outcome.stderr
 
 
 def test_a_mechanism_that_a_listener_does_not_offer_fails_with_those_that_it_offers(
