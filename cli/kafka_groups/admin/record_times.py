@@ -55,9 +55,9 @@ _CODES: Final = {
     KafkaError._UNKNOWN_TOPIC: UNKNOWN_TOPIC_OR_PARTITION,
     KafkaError._UNKNOWN_PARTITION: UNKNOWN_TOPIC_OR_PARTITION,
 }
-# The text of such an error names one partition, and is no reason for the others.
 # Requests for offsets need DESCRIBE, and reading more.
 _SENTENCES: Final = {TOPIC_AUTHORIZATION_FAILED: "not allowed: the age of a record needs READ on the topic"}
+# The text of such an error names one partition, and is no reason for the others.
 _OF_PARTITIONS: Final = frozenset(_CODES)
 
 
