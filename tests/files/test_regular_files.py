@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_groups.files import PRIVATE, check_writable, open_new_file, temporary_file, write_atomically
+from kafka_groups.files import PRIVATE, check_writable, open_new_file, write_atomically
 from tests.pipeline.store.disks import small_disk
 
 
@@ -116,13 +116,6 @@ def test_a_large_file_gets_its_name_when_it_is_complete(tmp_path: Path) -> None:
     with pytest.raises(TypeError), open_new_file(path) as file:
         file.writelines([b"half a ", "line"])  # type: ignore[list-item]  # text fails
     assert (path.read_bytes(), [file.name for file in tmp_path.iterdir()]) == (b"a,b\n", ["table.csv"])
-
-
-def test_a_temporary_file_is_private_and_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with temporary_file("secret") as path:
-        assert (Path(path).read_text(), mode_of(Path(path))) == ("secret", 0o600)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_check_of_a_path_changes_nothing(tmp_path: Path) -> None:

@@ -111,12 +111,6 @@ def test_a_tls_property_of_a_file_is_ignored_if_the_protocol_has_no_tls(tmp_path
     assert resolve(bootstrap="b", config=write_file(tmp_path, "ssl.ca.location=/no/such.pem")).tls is None
 
 
-@pytest.mark.parametrize("key", ["ssl.truststore.type", "ssl.keystore.type"])
-def test_stores_that_are_not_pem_are_rejected(key: str) -> None:
-    text = error_text(bootstrap="b", properties=["security.protocol=SSL", f"{key}=JKS"])
-    assert text == f"-X {key}=JKS is not supported; give PEM files (ssl.ca.location, ssl.certificate.location)"
-
-
 def test_a_key_without_its_certificate_is_rejected() -> None:
     assert error_text(bootstrap="b", properties=("security.protocol=SSL", "ssl.key.location=/me.key")) == (
         "-X ssl.key.location needs the certificate that belongs to the key; set ssl.certificate.location"

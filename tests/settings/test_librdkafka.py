@@ -83,17 +83,6 @@ def test_javas_names_of_pem_files_become_librdkafkas_names(tmp_path: Path) -> No
     }
 
 
-def test_a_pkcs12_key_store_is_passed_as_a_key_store(tmp_path: Path) -> None:
-    text = "ssl.keystore.type=PKCS12\nssl.keystore.location=/k.p12\nssl.keystore.password=p"
-    assert properties_of_file(tmp_path, text) == {"ssl.keystore.location": "/k.p12", "ssl.keystore.password": "p"}
-
-
-@pytest.mark.parametrize("key", ["ssl.keystore.type", "ssl.truststore.type"])
-def test_java_key_stores_are_rejected_and_the_error_names_pem_files(key: str) -> None:
-    expected = f"-X {key}=JKS is not supported; give PEM files (ssl.ca.location, ssl.certificate.location)"
-    assert error_text(properties=["security.protocol=SSL", f"{key}=JKS"]) == expected
-
-
 def test_java_key_stores_of_a_file_are_ignored_if_the_protocol_has_no_tls(tmp_path: Path) -> None:
     store = tmp_path / "store"
     store.write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +11,7 @@ from confluent_kafka import Consumer
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings import Tls
 from kafka_groups.settings.librdkafka import resolve_client
-from kafka_groups.settings.pem import PemBlock, conversion_command, find_conversion, pem_blocks
+from kafka_groups.settings.pem import PemBlock, pem_blocks
 from tests.certificates import make_certificate
 from tests.settings.resolution import error_text, resolve, write_file
 
@@ -142,67 +140,3 @@ def test_librdkafka_accepts_pem_text_on_one_line(tmp_path: Path, program: Callab
     config = write_file(tmp_path, f"{SSL}\n" + "".join(f"{key}={text}\n" for key in JAVAS))
     properties = resolve_client(bootstrap="127.0.0.1:9", config=config, environment={}).properties
     Consumer({**properties, "group.id": "g", "log_level": 0}).close()
-
-
-@pytest.mark.parametrize(
-    ("store", "with_key", "text"),
-    [
-        (b"\xfe\xed\xfe\xed\0", False, "keytool -list -rfc -keystore s > s.pem"),
-        (b"\xce\xce\xce\xce\0", True, "keytool -importkeystore -srckeystore s -destkeystore s.p12 "),
-        (b"\x30\x82\x04\x41\x02\x01\x03", False, "openssl pkcs12 -in s -nokeys -out s.pem"),
-        (b"\x30\x80\x02\x01\x03", True, "openssl pkcs12 -in s -out s.pem"),
-        (b"\x30\x82\x04\x41\x30\x82\x04\x00\xa0", False, "openssl x509 -inform DER -in s -out s.pem"),
-    ],
-)
-def test_a_store_is_recognized_by_its_content_and_reported_with_the_command_that_converts_it(
-    store: bytes, with_key: bool, text: str
-) -> None:
-    assert f"; convert it with: {text}" in str(find_conversion(store, "s", with_key=with_key))
-
-
-@pytest.mark.parametrize("data", [b"", b"0", CERTIFICATE.encode(), b"\x30\x03\x04\x01\0"])
-def test_other_files_are_no_stores(data: bytes) -> None:
-    assert find_conversion(data, "s", with_key=False) is None
-
-
-@pytest.mark.parametrize("key", ["ssl.ca.location", "ssl.keystore.location"])
-def test_a_java_store_without_a_type_is_rejected_before_librdkafka_reads_it(key: str, tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    store.write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2")
-    with pytest.raises(SettingsError, match="it is a Java key store; convert it with: keytool "):
-        resolve_client(bootstrap="b", properties=[SSL, f"{key}={store}"], environment={})
-
-
-def test_a_store_with_a_type_is_rejected_with_the_command_that_converts_it() -> None:
-    assert client_error("ssl.truststore.type=jks", "ssl.truststore.location=/t") == (
-        "-X ssl.truststore.type=jks is not supported; give PEM files (ssl.ca.location, ssl.certificate.location); "
-        "convert the store with: keytool -list -rfc -keystore /t > /t.pem"
-    )
-
-
-@pytest.mark.parametrize(
-    "form",
-    [
-        ("pkey", "-outform", "DER"),
-        ("pkcs8", "-topk8", "-nocrypt", "-outform", "DER"),
-        ("pkcs8", "-topk8", "-passout", "pass:secret", "-outform", "DER"),
-    ],
-    ids=["older", "PKCS8", "encrypted"],
-)
-def test_a_der_key_is_reported_with_the_command_that_converts_it(
-    form: tuple[str, ...], tmp_path: Path, program: Callable[[str], str]
-) -> None:
-    source, key = make_certificate(program("openssl"), tmp_path, "DNS:me"), tmp_path / "it's a key"
-    subprocess.run([program("openssl"), *form, "-in", str(source), "-out", str(key)], check=True, capture_output=True)
-    lead = "it is a DER file; convert it with: "
-    text = str(find_conversion(key.read_bytes(), str(key), with_key=True))
-    assert text.startswith(f"{lead}openssl pkey -inform DER ")
-    command = [*shlex.split(text.removeprefix(lead)), "-passin", "pass:secret"]
-    subprocess.run(command, check=True, capture_output=True)
-    assert "PRIVATE KEY" in Path(f"{key}.pem").read_text()
-
-
-@pytest.mark.parametrize(("store_type", "with_key"), [("JKS", False), ("JKS", True), ("PKCS12", False)])
-def test_a_command_that_converts_a_store_quotes_its_path_for_the_shell(store_type: str, with_key: bool) -> None:
-    words = shlex.split(conversion_command(store_type, "it's; a store", with_key=with_key))
-    assert {"it's; a store", "it's; a store.pem"} <= set(words)

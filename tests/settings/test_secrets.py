@@ -26,6 +26,8 @@ SECRET = "hidden-thing"
 JAAS = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password="{SECRET}";'
 PEM = "".join(f"-----BEGIN {kind}----- {SECRET} -----END {kind}----- " for kind in ("CERTIFICATE", "PRIVATE KEY"))
 PEM_KEYS = ("ssl.truststore.certificates", "ssl.keystore.certificate.chain", "ssl.keystore.key")
+# Of no use to librdkafka, which gets the content of stores.
+STORE_PASSWORDS = ("ssl.keystore.password", "ssl.truststore.password")
 PLAIN = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "ssl.certificate.location": "/me.pem"}
 USER = {"sasl.username": "me", "sasl.password": SECRET}
 # Each has a password of the network layer's in one of its two spellings.
@@ -144,7 +146,11 @@ def test_no_repr_of_client_settings_shows_a_secret_property(source: str, key: st
         name: other for name, other in PLAIN.items() if key != "ssl.keystore.certificate.chain" or "ssl" not in name
     }
     sources = sources_of(source, others | {key: value}, tmp_path)
-    assert_hidden(resolve_client(**sources))
+    client = resolve_client(**sources)
+    if key in STORE_PASSWORDS:
+        assert SECRET not in client.properties.values()
+    else:
+        assert_hidden(client)
     assert_hidden(merge_sources(parse_pairs(sources.get("properties", ())), sources))
 
 
@@ -173,7 +179,7 @@ def test_the_repr_of_connection_options_shows_no_property() -> None:
         ("security.protocol", "TLS"),
         ("sasl.mechanism", "GSSAPI"),
         ("client.id", "x" * 40_000),
-        ("ssl.keystore.type", "JKS"),
+        ("ssl.enabled.protocols", "JKS"),
         ("socket.connection.setup.timeout.ms", "soon"),
     ],
 )

@@ -32,8 +32,6 @@ def error_of(tmp_path: Path, text: str) -> str:
         ("", "client.dns.lookup"),
         ("", "socket.connection.setup.timeout.ms"),
         (SASL, "sasl.mechanism"),
-        (SSL, "ssl.keystore.type"),
-        (f"{SSL}ssl.truststore.location=/etc/ca.p12\n", "ssl.truststore.type"),
     ],
 )
 def test_a_setting_with_a_variable_is_shown_as_written_with_the_next_step(

@@ -11,9 +11,9 @@ from kafka_groups.files.output import (
     make_directory,
     open_log,
     open_new_file,
-    temporary_file,
     write_atomically,
 )
+from kafka_groups.files.private import private_file
 from kafka_groups.files.streams import SpecialFileError, read_regular
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
     "make_directory",
     "open_log",
     "open_new_file",
+    "private_file",
     "read_regular",
-    "temporary_file",
     "write_atomically",
 ]

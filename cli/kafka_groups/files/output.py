@@ -166,22 +166,6 @@ def make_directory(path: str, mode: int, *, is_durable: bool) -> None:
             os.close(folder)
 
 
-@contextmanager
-def temporary_file(content: str) -> Iterator[str]:
-    """Write a file that only this user can read, yield its path, and delete the file."""
-    import tempfile
-
-    descriptor, path = tempfile.mkstemp(prefix="kafka-groups-")
-    try:
-        try:
-            write_all(descriptor, content.encode())
-        finally:
-            os.close(descriptor)
-        yield path
-    finally:
-        os.unlink(path)
-
-
 def open_log(path: str | os.PathLike[str]) -> int:
     """Return a descriptor that appends to a log, which only the user can read if it is new. Raises OSError.
 

@@ -98,12 +98,19 @@ def _build(merged: MergedSettings, flag_settings: Mapping[str, Setting]) -> Conn
         client_id=_client_id(settings.get("client.id")),
         cluster_name=settings["cluster.name"].value if "cluster.name" in settings else None,
         connect_timeout_s=_milliseconds(settings.get("socket.connection.setup.timeout.ms"), 10_000) / 1000,
-        tls=tls_settings(settings) if protocol.value.endswith("SSL") else None,
+        tls=_tls(settings) if protocol.value.endswith("SSL") else None,
         credentials=sasl_credentials(settings, protocol) if protocol.value.startswith("SASL_") else None,
         resolve_canonical_names=_wants_canonical_names(settings.get("client.dns.lookup")),
         sources={name: setting.source for name, setting in settings.items()},
         warnings=warnings,
     )
+
+
+def _tls(settings: Mapping[str, Setting]) -> Tls:
+    # Imported here, as many commands use no TLS.
+    from kafka_groups.settings.stores.replacement import replace_stores
+
+    return tls_settings(replace_stores(settings))
 
 
 def _client_id(setting: Setting | None) -> str:

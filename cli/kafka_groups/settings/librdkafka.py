@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final, NoReturn, TypeAlias, Unpack
 
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.connection import ConnectionSettings, security_protocol
 from kafka_groups.settings.pairs import Setting, parse_pairs, require_effect
-from kafka_groups.settings.pem import find_conversion
 from kafka_groups.settings.properties import (
     CONVERTED_KEYS,
     IAM_HANDLERS,
@@ -33,6 +31,7 @@ from kafka_groups.settings.sasl import (
 )
 from kafka_groups.settings.secrets import use_secrets
 from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, Sources, merge_sources, parse_servers
+from kafka_groups.settings.stores.replacement import replace_stores
 from kafka_groups.settings.tls import (
     CA_FILE,
     CA_PEM,
@@ -40,9 +39,9 @@ from kafka_groups.settings.tls import (
     CERTIFICATE_PEM,
     KEY_PEM,
     Tls,
-    check_store_type,
     pem_texts,
 )
+from kafka_groups.settings.tls_negotiation import restricted_versions, tls_negotiation
 from kafka_groups.settings.values import CANONICAL_NAMES, is_utf8
 
 # Texts by librdkafka's names, secrets among them; `admin/librdkafka.py` makes clients of them. The properties that say
@@ -99,13 +98,14 @@ def resolve_client(**sources: Unpack[Sources]) -> ClientSettings:
     protocol = security_protocol(merged.settings.get("security.protocol")).value
     used_keys = PASSED_KEYS | TOKEN_KEYS | CONVERTED_KEYS | flag_settings.keys()
     merged, warnings = use_secrets(merged, used_keys, protocol)
+    settings = replace_stores(merged.settings) if protocol.endswith("SSL") else merged.settings
     properties = {
         key: setting.value
-        for key, setting in merged.settings.items()
+        for key, setting in settings.items()
         if key in PASSED_KEYS | TOKEN_KEYS
         or (key in flag_settings and key not in CONVERTED_KEYS and not is_provider_key(key))
     }
-    _check_texts(merged.settings, properties)
+    _check_texts(settings, properties)
     properties["bootstrap.servers"] = ",".join(map(str, parse_servers(servers, protocol)))
     properties.setdefault("client.id", "kafka-groups")
     if "security.protocol" in properties:
@@ -116,9 +116,11 @@ def resolve_client(**sources: Unpack[Sources]) -> ClientSettings:
         properties |= {"sasl.mechanism": OAUTHBEARER, LOGIN_HANDLER: IAM_HANDLERS[0]}
     _convert_values(properties, kept=flag_settings)
     if protocol.endswith("SSL"):
-        _check_stores(merged.settings)
-        properties |= _convert_pem(merged.settings)
-    _convert_tls(merged.settings, properties)
+        _check_versions(flag_settings)
+        properties |= _convert_pem(settings)
+        if ciphers := tls_negotiation(settings).ciphers:
+            properties["ssl.cipher.suites"] = ciphers
+    _convert_tls(settings, properties)
     require_effect(flag_settings, protocol)
     if protocol.startswith("SASL_"):
         _check_sasl(merged.settings)
@@ -160,6 +162,7 @@ def _tls_properties(tls: Tls) -> dict[str, str]:
         "ssl.key.pem": tls.key_pem if has_key else tls.certificate_pem,
         "ssl.key.password": tls.key_password,
         "ssl.crl.location": tls.crl_file,
+        "ssl.cipher.suites": tls.ciphers,
         "ssl.endpoint.identification.algorithm": "https" if tls.check_host_name else "none",
     }
     return {key: value for key, value in properties.items() if value is not None}
@@ -207,28 +210,22 @@ def _check_sasl(settings: Mapping[str, Setting]) -> None:
         return
     check_jaas(settings)
     if has_delegation_token(settings):
-        _refuse_credentials(settings["sasl.jaas.config"], _NO_DELEGATION_TOKENS)
+        _refuse(settings["sasl.jaas.config"], _NO_DELEGATION_TOKENS)
     for key in ("sasl.username", "sasl.password"):
         if key in settings and settings[key].value[:1] in _BLANKS:
-            _refuse_credentials(settings[key], _DROPS_BLANKS.format(names=key))
+            _refuse(settings[key], _DROPS_BLANKS.format(names=key))
 
 
-def _refuse_credentials(setting: Setting, problem: str) -> NoReturn:
+def _refuse(setting: Setting, problem: str) -> NoReturn:
     msg = f"{setting.source}: librdkafka, which reads topics for the pipeline, {problem}"
     raise SettingsError(msg)
 
 
-def _check_stores(settings: Mapping[str, Setting]) -> None:
-    """Raise SettingsError for a store that is not PEM; a key store may be PKCS #12."""
-    check_store_type(settings, "ssl.truststore.type")
-    _check_content(settings.get(CA_FILE), with_key=False)
-    if not _has_pkcs12(settings):
-        check_store_type(settings, "ssl.keystore.type")
-        _check_content(settings.get(CERTIFICATE_FILE), with_key=True)
-
-
-def _has_pkcs12(settings: Mapping[str, Setting]) -> bool:
-    return "ssl.keystore.type" in settings and settings["ssl.keystore.type"].value.upper() == "PKCS12"
+def _check_versions(flag_settings: Mapping[str, Setting]) -> None:
+    """Raise SettingsError for a flag without an effect: librdkafka has no property for the versions of TLS."""
+    restricted = restricted_versions(flag_settings)
+    if restricted is not None:
+        _refuse(restricted, "negotiates TLSv1.2 and TLSv1.3, and has no property for that; remove it")
 
 
 def _convert_pem(settings: Mapping[str, Setting]) -> dict[str, str]:
@@ -241,10 +238,10 @@ def _convert_pem(settings: Mapping[str, Setting]) -> dict[str, str]:
 
 
 def _convert_tls(settings: Mapping[str, Setting], properties: dict[str, str]) -> None:
-    """Rename Java's properties of PEM files to librdkafka's; a PKCS#12 key store has the same name in both."""
+    """Rename Java's properties of PEM files to librdkafka's."""
     if ca_file := properties.pop(CA_FILE, None):
         properties["ssl.ca.location"] = ca_file
-    if not _has_pkcs12(settings) and (certificate := properties.pop(CERTIFICATE_FILE, None)):
+    if certificate := properties.pop(CERTIFICATE_FILE, None):
         properties["ssl.certificate.location"] = certificate
         # A PEM key store of Java's holds both the certificate and the key.
         if KEY_PEM not in settings:
@@ -280,16 +277,3 @@ def _clamp(text: str, smallest: int, largest: int) -> str:
     # The number of digits is compared first: a text of very many digits takes long to convert.
     significant = digits.lstrip("0") or "0"
     return str(largest if len(significant) > len(str(largest)) else min(max(int(significant), smallest), largest))
-
-
-def _check_content(file: Setting | None, *, with_key: bool) -> None:
-    """Raise SettingsError for a file that is not PEM by its content; librdkafka reports that it cannot be read."""
-    if file is None:
-        return
-    try:
-        data = Path(file.value).read_bytes()
-    except (OSError, ValueError):
-        return
-    if problem := find_conversion(data, file.value, with_key=with_key):
-        msg = f"{file.source}={file.value} cannot be used: {problem}"
-        raise SettingsError(msg)

@@ -108,7 +108,9 @@ PROPERTIES: Final = (
     # TLS
     Property("ssl.ca.certificate.stores"),
     Property("ssl.crl.location", network=True),
+    Property("ssl.cipher.suites", network=True, librdkafka="converted"),
     Property("ssl.curves.list"),
+    Property("ssl.enabled.protocols", network=True, librdkafka="converted"),
     Property("ssl.endpoint.identification.algorithm", network=True),
     Property("ssl.key.location", network=True),
     Property("ssl.key.password", is_secret=True, network=True),
@@ -122,14 +124,16 @@ PROPERTIES: Final = (
     ),
     Property("ssl.keystore.key", aliases=("ssl.key.pem",), is_secret=True, network=True, librdkafka="converted"),
     Property("ssl.keystore.location", aliases=("ssl.certificate.location",), network=True),
-    Property("ssl.keystore.password", is_secret=True),
+    Property("ssl.keystore.password", is_secret=True, network=True, librdkafka="converted"),
     Property("ssl.keystore.type", network=True, librdkafka="converted"),
+    Property("ssl.protocol", network=True, librdkafka="converted"),
     Property("ssl.providers"),
     Property("ssl.sigalgs.list"),
     Property(
         "ssl.truststore.certificates", aliases=("ssl.ca.pem",), is_secret=True, network=True, librdkafka="converted"
     ),
     Property("ssl.truststore.location", aliases=("ssl.ca.location",), network=True),
+    Property("ssl.truststore.password", is_secret=True, network=True, librdkafka="converted"),
     Property("ssl.truststore.type", network=True, librdkafka="converted"),
     # The pipeline joins no group and commits nothing; these properties would change that.
     Property("enable.auto.commit", librdkafka="reserved"),

@@ -29,14 +29,15 @@ _DEFAULT_IF_EMPTY: Final = frozenset({"client.id", "sasl.mechanism", "security.p
 
 # The private key of a client certificate: that of a lower source belongs to another certificate.
 _PRIVATE_KEY: Final = ("ssl.key.location", "ssl.keystore.key", "ssl.key.password", "ssl.keystore.password")
+_TRUST_STORE: Final = ("ssl.truststore.type", "ssl.truststore.password")
 
 # Settings of a lower source that one of a higher source replaces: another form of it, the type of a store, its key.
 _REPLACED: Final[Mapping[str, Sequence[str]]] = {
     "sasl.jaas.config": (*PASSWORD_KEYS, *TOKEN_SOURCE_KEYS, *AWS_KEYS),
     # Java's handler may be the one of a cloud, which fetches tokens without any other property.
     **{key: [*(other for other in TOKEN_SOURCE_KEYS if other != key), LOGIN_HANDLER] for key in TOKEN_SOURCE_KEYS},
-    "ssl.truststore.location": ("ssl.truststore.certificates", "ssl.truststore.type"),
-    "ssl.truststore.certificates": ("ssl.truststore.location", "ssl.truststore.type"),
+    "ssl.truststore.location": ("ssl.truststore.certificates", *_TRUST_STORE),
+    "ssl.truststore.certificates": ("ssl.truststore.location", *_TRUST_STORE),
     "ssl.keystore.location": ("ssl.keystore.certificate.chain", "ssl.keystore.type", *_PRIVATE_KEY),
     "ssl.keystore.certificate.chain": ("ssl.keystore.location", "ssl.keystore.type", *_PRIVATE_KEY),
     "ssl.key.location": ("ssl.keystore.key",),

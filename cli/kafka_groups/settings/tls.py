@@ -1,4 +1,4 @@
-"""The settings of TLS: certificates and keys, as PEM files or as PEM text."""
+"""The settings of TLS: certificates and keys, as PEM files or as PEM text, versions and cipher suites."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Final
 
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.pairs import Setting
-from kafka_groups.settings.pem import CERTIFICATE, PRIVATE_KEY, conversion_command, has_block, pem_blocks
-from kafka_groups.settings.values import hint_of_variable
+from kafka_groups.settings.pem import CERTIFICATE, PRIVATE_KEY, has_block, pem_blocks
+from kafka_groups.settings.values import TLS_VERSIONS
 
 CA_FILE: Final = "ssl.truststore.location"
 CA_PEM: Final = "ssl.truststore.certificates"
@@ -17,7 +17,6 @@ CERTIFICATE_FILE: Final = "ssl.keystore.location"
 CERTIFICATE_PEM: Final = "ssl.keystore.certificate.chain"
 KEY_FILE: Final = "ssl.key.location"
 KEY_PEM: Final = "ssl.keystore.key"
-_STORES: Final = {"ssl.truststore.type": CA_FILE, "ssl.keystore.type": CERTIFICATE_FILE}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,6 +26,7 @@ class Tls:
     Without `ca_file` and `ca_pem` the system's CAs are trusted; `ca_file` may be a directory that c_rehash prepared.
     Without a key, the certificate's file or text has it. With `crl_file`, the broker's own certificate must have
     a certificate revocation list (CRL) of its issuer in that file, and must not be in it.
+    `versions` are offered, the older one first. `ciphers` is OpenSSL's list for TLS 1.2, by default OpenSSL's own.
     """
 
     ca_file: str | None = None
@@ -37,16 +37,20 @@ class Tls:
     key_pem: str | None = field(default=None, repr=False)
     key_password: str | None = field(default=None, repr=False)
     crl_file: str | None = None
+    versions: tuple[str, ...] = TLS_VERSIONS
+    ciphers: str | None = None
     check_host_name: bool = True
 
 
 def tls_settings(settings: Mapping[str, Setting]) -> Tls:
     """Return the settings of TLS. Raises SettingsError for those that cannot be used or that contradict each other."""
-    for key in _STORES:
-        check_store_type(settings, key)
+    # Imported here, as many commands use no TLS.
+    from kafka_groups.settings.tls_negotiation import tls_negotiation
+
     pem = pem_texts(settings)
     values = {key: setting.value for key, setting in settings.items()}
     ca_file = values.get(CA_FILE)
+    negotiation = tls_negotiation(settings)
     return Tls(
         # With "probe", librdkafka searches for the system's CAs.
         ca_file=None if ca_file in {"", "probe"} else ca_file,
@@ -57,24 +61,10 @@ def tls_settings(settings: Mapping[str, Setting]) -> Tls:
         key_pem=pem.get(KEY_PEM),
         key_password=values.get("ssl.key.password"),
         crl_file=values.get("ssl.crl.location") or None,
+        versions=negotiation.versions,
+        ciphers=negotiation.ciphers,
         check_host_name=values.get("ssl.endpoint.identification.algorithm", "https").lower() not in {"", "none"},
     )
-
-
-def check_store_type(settings: Mapping[str, Setting], key: str) -> None:
-    """Raise SettingsError if the type of a store is not PEM; the error has the command that converts the store."""
-    setting = settings.get(key)
-    if setting is None or setting.value.upper() == "PEM":
-        return
-    msg = (
-        f"{setting.source}={setting.value} is not supported; give PEM files (ssl.ca.location, ssl.certificate.location)"
-    )
-    hint = hint_of_variable(setting.value)
-    if not hint and (path := settings.get(_STORES[key])):
-        with_key = key == "ssl.keystore.type"
-        command = conversion_command(setting.value.upper(), path.value, with_key=with_key)
-        msg = f"{msg}; convert the store with: {command}"
-    raise SettingsError(msg + hint)
 
 
 def pem_texts(settings: Mapping[str, Setting]) -> dict[str, str]:

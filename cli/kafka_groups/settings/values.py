@@ -15,6 +15,8 @@ _LAST_PORT = 65_535
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 # The value of client.dns.lookup for bootstrap servers that are aliases.
 CANONICAL_NAMES = "resolve_canonical_bootstrap_servers_only"
+# The versions that Kafka's clients enable by default, the older one first.
+TLS_VERSIONS: Final = ("TLSv1.2", "TLSv1.3")
 # No command runs for longer, and the system calls that wait accept no unlimited time.
 LONGEST_S = 365 * 86_400.0
 

@@ -44,12 +44,12 @@ def test_a_host_name_that_the_certificate_lacks_names_what_decides_the_check(
         text = error_of(
             f"bootstrap.servers={broker.endpoint}\nsecurity.protocol=SSL\nssl.truststore.location={file}\n"
             "ssl.endpoint.identification.algorithm=https\nclient.dns.lookup=use_all_dns_ips\n"
-            "ssl.cipher.suites=A\nssl.enabled.protocols=TLSv1.3\nssl.truststore.password=hidden-thing\nacks=all\n"
+            "ssl.keymanager.algorithm=A\nssl.engine.factory.class=B\nssl.truststore.password=hidden-thing\nacks=all\n"
         )
     assert text.endswith(
         "ssl.endpoint.identification.algorithm=none"
         "; see client.dns.lookup and ssl.endpoint.identification.algorithm of FILE"
-        "; this tool does not use ssl.cipher.suites and ssl.enabled.protocols of FILE"
+        "; this tool does not use ssl.engine.factory.class and ssl.keymanager.algorithm of FILE"
     )
 
 
@@ -69,10 +69,10 @@ def test_a_profile_is_named_as_the_place_of_a_property(
     error_of: Callable[..., str], certificate: Callable[[str], Path], tmp_path: Path
 ) -> None:
     profiles = tmp_path / "profiles.toml"
-    profiles.write_text('[p]\n"security.protocol" = "SSL"\n"ssl.cipher.suites" = "A"\n')
+    profiles.write_text('[p]\n"security.protocol" = "SSL"\n"ssl.provider" = "A"\n')
     with tls_broker(certificate("IP:127.0.0.1")) as broker:
         text = error_of("", profile="p", profiles=profiles, bootstrap=str(broker.endpoint))
-    assert text.endswith("; this tool does not use ssl.cipher.suites of profile 'p'")
+    assert text.endswith("; this tool does not use ssl.provider of profile 'p'")
 
 
 def test_a_flag_is_not_named_because_it_is_in_the_command(

@@ -35,8 +35,11 @@ def _settings_error(**values: Any) -> str:
     [
         (b"no certificate", "it has no certificate; write a PEM file, which has a line -----BEGIN CERTIFICATE-----"),
         (None, "no such file or directory"),
-        (b"\xfe\xed\xfe\xed\0\0\0\2", "it is a Java key store; convert it with: keytool -list -rfc -keystore "),
-        (b"\x30\x82\x04\x41\x02\x01\x03", "it is a PKCS12 key store; convert it with: openssl pkcs12 -in "),
+        (b"\xfe\xed\xfe\xed\0\0\0\2", "it is a JKS store; set ssl.truststore.location or ssl.keystore.location to it"),
+        (
+            b"\x30\x82\x04\x41\x02\x01\x03",
+            "it is a PKCS12 store; set ssl.truststore.location or ssl.keystore.location to it",
+        ),
         ("-----BEGIN CERTIFICATE-----\n".encode("utf-16"), "it is UTF-16 text; save it in UTF-8"),
     ],
     ids=["text", "absent", "JKS", "PKCS12", "UTF-16"],
@@ -105,9 +108,11 @@ def test_the_file_of_a_certificate_or_of_a_key_that_is_absent_is_the_one_in_the_
 
 def test_pem_text_that_openssl_cannot_decode_is_a_settings_error() -> None:
     text = "-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n"
-    assert _settings_error(ca_pem=text).startswith("cannot use the CA certificates of ssl.ca.pem: ")
+    assert _settings_error(ca_pem=text).startswith(
+        "cannot use the CA certificates of ssl.ca.pem, or of the trust store: "
+    )
     assert _settings_error(certificate_pem=text, key_pem=text.replace("CERTIFICATE", "PRIVATE KEY")).startswith(
-        "cannot use the private key of ssl.key.pem: "
+        "cannot use the private key of ssl.key.pem, or of the key store: "
     )
 
 

@@ -132,8 +132,8 @@ def test_a_broker_with_an_old_version_of_tls_is_an_error_that_says_so(certificat
         name, text = listing_error(broker.endpoint, tls=Tls(ca_file=str(file)))
     assert name == "TLS_FAILED"
     assert text == (
-        "the broker and this Python support no common TLS version; at least TLS 1.2 is needed; "
-        "add TLSv1.2 or TLSv1.3 to ssl.enabled.protocols of the broker"
+        "the broker and this client have no common TLS version; at least TLS 1.2 is needed; "
+        "add TLSv1.2 or TLSv1.3 to ssl.enabled.protocols of the broker, or of this client if it has fewer"
     )
 
 

@@ -111,7 +111,9 @@ def test_a_pem_text_that_openssl_refuses_has_a_reason_without_a_place() -> None:
     cut = "-----BEGIN CERTIFICATE-----\nTUlJ\n-----END CERTIFICATE-----\n"
     for error in (error_of(None, "[SSL] PEM lib (_ssl.c:3900)"), error_of("PEM_LIB")):
         text = certificate_error(Tls(certificate_pem=cut + KEY), error)
-        assert text.endswith("of ssl.certificate.pem: pem lib; write the PEM text again, from its source")
+        assert text.endswith(
+            "of ssl.certificate.pem, or of the key store: pem lib; write the PEM text again, from its source"
+        )
 
 
 @pytest.mark.parametrize(

@@ -7,17 +7,20 @@ import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kafka_groups.admin.network.channel import Channel
-from kafka_groups.admin.network.tls_errors import ca_error, certificate_error, crl_error, crl_problem
+from kafka_groups.admin.network.tls_errors import ca_error, certificate_error, cipher_error, crl_error, crl_problem
 from kafka_groups.admin.network.tls_reasons import handshake_error
 from kafka_groups.errors import ConnectionFailedError, SettingsError, TlsFailedError
+from kafka_groups.settings.values import TLS_VERSIONS
 
 if TYPE_CHECKING:
     from kafka_groups.admin.network.channel import Address
     from kafka_groups.errors import AdminError
     from kafka_groups.settings import Tls
+
+_VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 
 
 class TlsChannel(Channel):
@@ -90,6 +93,7 @@ def make_context(tls: Tls) -> ssl.SSLContext:
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     context.check_hostname = tls.check_host_name
+    _limit_negotiation(context, tls)
     if tls.crl_file is not None:
         _load_revocations(context, tls.crl_file)
     if tls.certificate_file or tls.certificate_pem:
@@ -109,6 +113,22 @@ def _check_name(name: str) -> None:
     if not is_valid:
         msg = f"no certificate can have the host name '{name}'; correct it where it is set (advertised.listeners)"
         raise TlsFailedError(msg)
+
+
+def _limit_negotiation(context: ssl.SSLContext, tls: Tls) -> None:
+    """Set the versions and the cipher suites that are offered. The defaults of the system stay where none are set."""
+    if tls.versions != TLS_VERSIONS:
+        context.minimum_version = _VERSIONS[tls.versions[0]]
+        context.maximum_version = _VERSIONS[tls.versions[-1]]
+    if tls.ciphers is None:
+        return
+    try:
+        context.set_ciphers(tls.ciphers)
+    except (ssl.SSLError, ValueError) as error:
+        raise SettingsError(cipher_error(tls.ciphers, ())) from error
+    offered = {cipher["name"] for cipher in context.get_ciphers()}
+    if problem := cipher_error(tls.ciphers, offered):
+        raise SettingsError(problem)
 
 
 def _load_revocations(context: ssl.SSLContext, file: str) -> None:
@@ -132,11 +152,11 @@ def _load_certificate(context: ssl.SSLContext, tls: Tls) -> None:
 
 @contextmanager
 def _path(file: str | None, pem: str | None) -> Iterator[str | None]:
-    """Yield the path of a file, or of a private temporary one with this text: OpenSSL loads keys only from files."""
+    """Yield the path of a file, or of a private one with this text: OpenSSL loads keys only from files."""
     if pem is None:
         yield file
         return
-    from kafka_groups.files import temporary_file
+    from kafka_groups.files import private_file
 
-    with temporary_file(pem) as path:
+    with private_file(pem) as path:
         yield path

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import ssl
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,10 +14,11 @@ from kafka_groups.settings.pem import (
     PRIVATE_KEY,
     REVOCATIONS,
     PemBlock,
-    find_conversion,
     has_block,
     pem_blocks,
 )
+from kafka_groups.settings.stores.formats import describe_other_format
+from kafka_groups.suggestions import did_you_mean
 from kafka_groups.text_encoding import find_wide_encoding
 
 if TYPE_CHECKING:
@@ -30,18 +33,20 @@ _STEPS: Final = {
     "CA_MD_TOO_WEAK": "its signature has a digest that is too weak; use a certificate that is signed with SHA-256",
 }
 _CHECK_PEM: Final = "write the PEM text again, from its source"
+# The name of one suite of TLS 1.2; other words of OpenSSL's, such as HIGH, stand for many.
+_CIPHER_NAME: Final = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)+")
 _MISMATCHES: Final = frozenset({"KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "NO_CERTIFICATE_ASSIGNED"})
 
 
 def ca_error(tls: Tls, error: Exception) -> str:
     """Return the text of the error for CA certificates that could not be loaded."""
     if tls.ca_file is None:
-        return f"cannot use the CA certificates of ssl.ca.pem: {_explain(error)}"
+        return f"cannot use the CA certificates of ssl.ca.pem, or of the trust store: {_explain(error)}"
     lead = f"cannot use the CA file {tls.ca_file}"
     data = _read(tls.ca_file)
     if isinstance(data, str):
         return f"{lead}: {data}"
-    problem = _file_problem(data, tls.ca_file, CERTIFICATE, with_key=False)
+    problem = _file_problem(data, tls.ca_file, CERTIFICATE)
     return f"{lead}: {problem or _explain(error)}"
 
 
@@ -68,17 +73,35 @@ def crl_error(path: str, error: Exception) -> str:
 
 def certificate_error(tls: Tls, error: Exception) -> str:
     """Return the text of the error for a client certificate, or its private key, that could not be loaded."""
-    certificate = tls.certificate_file or "of ssl.certificate.pem"
+    certificate = tls.certificate_file or "of ssl.certificate.pem, or of the key store"
     lead = f"cannot use the client certificate {certificate}"
     blocks, problem = _blocks(tls.certificate_file, tls.certificate_pem, CERTIFICATE)
     if problem:
         return f"{lead}: {problem}"
     if tls.key_file or tls.key_pem:
-        lead = f"cannot use the private key {tls.key_file or 'of ssl.key.pem'}"
+        lead = f"cannot use the private key {tls.key_file or 'of ssl.key.pem, or of the key store'}"
         blocks, problem = _blocks(tls.key_file, tls.key_pem, PRIVATE_KEY)
         if problem:
             return f"{lead}: {problem}"
     return f"{lead}: {_key_problem(blocks, tls, error) or _explain(error)}"
+
+
+def cipher_error(ciphers: str, offered: Collection[str]) -> str | None:
+    """Return the text of the error for names of ciphers that OpenSSL does not offer; None if it offers all of them.
+
+    An expression of OpenSSL's, such as HIGH:!SHA, has an error only if nothing is offered.
+    """
+    names = [name for name in re.split(r"[:, ]+", ciphers) if name]
+    if offered and not all(map(_CIPHER_NAME.fullmatch, names)):
+        return None
+    missing = [name for name in names if name not in offered]
+    if not missing:
+        return None
+    known = [cipher["name"] for cipher in ssl.create_default_context().get_ciphers()]
+    return (
+        f"cannot use the cipher suites (ssl.cipher.suites): this Python's OpenSSL does not offer {', '.join(missing)}; "
+        f"remove what the output of 'openssl ciphers -s' does not have{did_you_mean(missing[0], known)}"
+    )
 
 
 def _key_problem(blocks: list[PemBlock], tls: Tls, error: Exception) -> str | None:
@@ -100,12 +123,12 @@ def _blocks(path: str | None, text: str | None, kind: str) -> tuple[list[PemBloc
     data = _read(path)
     if isinstance(data, str):
         return [], data
-    return pem_blocks(data.decode("latin-1")), _file_problem(data, path, kind, with_key=True)
+    return pem_blocks(data.decode("latin-1")), _file_problem(data, path, kind)
 
 
-def _file_problem(data: bytes, path: str, kind: str, *, with_key: bool) -> str | None:
-    if conversion := find_conversion(data, path, with_key=with_key):
-        return conversion
+def _file_problem(data: bytes, path: str, kind: str) -> str | None:
+    if problem := describe_other_format(data, path):
+        return problem
     if has_block(pem_blocks(data.decode("latin-1")), kind):
         return None
     if encoding := find_wide_encoding(data):

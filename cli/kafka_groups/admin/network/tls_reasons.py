@@ -8,15 +8,16 @@ from typing import Final
 
 _NO_TLS: Final = "the listener does not use TLS; use security.protocol PLAINTEXT or SASL_PLAINTEXT"
 _CLIENT_CERTIFICATE: Final = (
-    "the broker requires a client certificate that it trusts (ssl.keystore.location or ssl.certificate.location)"
+    "the broker requires a client certificate that it trusts and that has not expired "
+    "(ssl.keystore.location or ssl.certificate.location)"
 )
 _OLD_TLS: Final = (
-    "the broker and this Python support no common TLS version; at least TLS 1.2 is needed; "
-    "add TLSv1.2 or TLSv1.3 to ssl.enabled.protocols of the broker"
+    "the broker and this client have no common TLS version; at least TLS 1.2 is needed; "
+    "add TLSv1.2 or TLSv1.3 to ssl.enabled.protocols of the broker, or of this client if it has fewer"
 )
 _NO_CIPHER: Final = (
-    "the broker and this Python support no common cipher suite or key exchange; "
-    "compare ssl.cipher.suites of the broker with the output of: openssl ciphers -v"
+    "the broker and this client have no common cipher suite or key exchange; "
+    "compare ssl.cipher.suites of the broker with that of this client, or with the output of: openssl ciphers -v"
 )
 _SIGNATURE: Final = (
     "the broker's certificate has a signature or a key that this Python's OpenSSL does not accept; "
@@ -92,13 +93,16 @@ _REASONS: Final = {
     "ALERT_DECRYPT_ERROR": (
         "the broker could not verify the handshake; check that the client certificate and its key belong together"
     ),
-    "ALERT_HANDSHAKE_FAILURE": f"the TLS handshake was refused: {_CLIENT_CERTIFICATE}, or no cipher is common",
+    "ALERT_HANDSHAKE_FAILURE": (
+        f"the TLS handshake was refused: {_CLIENT_CERTIFICATE}, or no cipher suite is common (ssl.cipher.suites)"
+    ),
 }
 # What Python adds to OpenSSL's text, as in [SSL] tlsv1 alert no application protocol (_ssl.c:1006).
 _PLACE: Final = re.compile(r"^\[[^\]]*\]\s*|\s*\(\w+\.c:\d+\)")
 # The reason in an error of librdkafka's, as in error:0A00018A:SSL routines::dh key too small.
 _ROUTINES: Final = re.compile(r"SSL routines:[^:]*:([^:(]+)")
 _SET_CA: Final = "set ssl.ca.location (ssl.truststore.location) to the CA of the brokers"
+_SEND_CHAIN: Final = f"{_SET_CA}; if it is set, the brokers must send the intermediate certificates of their chain"
 _OTHER_NAME: Final = (
     "connect by a name that the certificate has (brokers name themselves in advertised.listeners), or switch the check "
     "of the name off with ssl.endpoint.identification.algorithm=none"
@@ -107,7 +111,8 @@ _CLOCK: Final = "check the clock of this machine, or renew the certificate of th
 _REVOCATIONS: Final = "write a current list of each CA to ssl.crl.location"
 # The next step for a certificate of the broker by X509_V_ERR_… of OpenSSL's x509_vfy.h.
 _CERTIFICATE_STEPS: Final = {
-    **dict.fromkeys((2, 18, 19, 20, 21, 27, 33), _SET_CA),
+    **dict.fromkeys((2, 18, 19, 27, 33), _SET_CA),
+    **dict.fromkeys((20, 21), _SEND_CHAIN),
     **dict.fromkeys((9, 10, 13, 14), _CLOCK),
     **dict.fromkeys((3, 8, 11, 12, 15, 16, 35, 36, 44, 54), _REVOCATIONS),
     **dict.fromkeys((62, 64), _OTHER_NAME),
