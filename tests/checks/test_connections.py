@@ -91,6 +91,7 @@ def test_each_kind_of_error_names_what_to_check_once() -> None:
     failures = {
         SetupStep.NAME: NameNotResolvedError("cannot resolve the host name 'b1': unknown"),
         SetupStep.ADDRESS: BrokerTimeoutError("did not accept the connection within 10 s"),
+        SetupStep.PROTOCOL: BrokerTimeoutError("accepted the connection but did not respond within 10 s"),
         SetupStep.AUTHENTICATION: AuthenticationFailedError("refused; check sasl.password"),
     }
     details = {}
@@ -100,6 +101,10 @@ def test_each_kind_of_error_names_what_to_check_once() -> None:
     assert details == {
         SetupStep.NAME: "cannot resolve the host name 'b1': unknown; check the host name, and the DNS of this machine",
         SetupStep.ADDRESS: "did not accept the connection within 10 s; check host and port, and firewalls on the way",
+        SetupStep.PROTOCOL: (
+            "accepted the connection but did not respond within 10 s; "
+            "check host and port, security.protocol, and the log of the broker"
+        ),
         SetupStep.AUTHENTICATION: "refused; check sasl.password",
     }
 

@@ -22,11 +22,15 @@ if TYPE_CHECKING:
     from kafka_groups.settings import ConnectionSettings
 
 STEPS: Final = tuple(SetupStep)
-# The next step for errors that do not have one; a subclass comes before its class.
+# The next step for errors that do not have one.
 _NEXT_STEPS: Final[Sequence[tuple[SetupStep, type[AdminError], str]]] = (
     (SetupStep.NAME, NameNotResolvedError, "check the host name, and the DNS of this machine"),
     (SetupStep.ADDRESS, NoConnectionError, "check the port, and whether the broker runs"),
     (SetupStep.ADDRESS, BrokerTimeoutError, "check host and port, and firewalls on the way"),
+    (SetupStep.PROTOCOL, BrokerTimeoutError, "check host and port, security.protocol, and the log of the broker"),
+    (SetupStep.MECHANISMS, BrokerTimeoutError, "check the log of the broker"),
+    (SetupStep.AUTHENTICATION, BrokerTimeoutError, "check the log of the broker"),
+    (SetupStep.CLUSTER, BrokerTimeoutError, "check the log of the broker"),
 )
 
 
