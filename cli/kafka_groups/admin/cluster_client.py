@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Final, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from kafka_groups.admin.api import Deadline, IsolationLevel, RecordPosition, RecordTime, Timeout
 from kafka_groups.admin.api_handler import ApiHandler
@@ -17,6 +17,9 @@ from kafka_groups.errors import ConnectionFailedError
 from kafka_groups.model import Broker, Failure, Results
 from kafka_groups.progress import Progress
 from kafka_groups.settings import ConnectionSettings, KerberosCredentials, settings_from
+
+if TYPE_CHECKING:
+    from kafka_groups.admin.network.connection_evidence import ClusterEvidence
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -79,6 +82,16 @@ class ClusterClient:
         """
         self._connect(timeout)
         return self._pool.cluster_id or self._settings.substitute_cluster_id()
+
+    def check_connections(self, *, timeout: Timeout | None = None) -> ClusterEvidence:
+        """Connect to every bootstrap server and broker; return what became known on the way, and which step failed.
+
+        The connections are not those of the operations, and are closed at the end. An address that fails is part of the
+        result. Raises SettingsError for a file of TLS that cannot be used.
+        """
+        if self._is_closed:
+            raise ConnectionFailedError("the client is closed")
+        return self._pool.check_connections(self.deadline(timeout).at)
 
     @property
     def bootstrap_servers(self) -> tuple[str, ...]:

@@ -163,13 +163,8 @@ class Bootstrap:
         return min(self._setup_timeout_s, limit, remaining_s)
 
     def unconnected(self, endpoint: Endpoint, name: str, error: AdminError) -> AdminError:
-        """Return the error of a broker that was not connected; a wrong advertised address is the most common cause."""
-        if _concerns_no_server(error):
-            return _without_server(error)
-        text = f"cannot connect to {name}: {error}"
-        if endpoint not in self.servers and isinstance(error, (NameNotResolvedError, ConnectionFailedError)):
-            text += f"; check advertised.listeners: {self._source} returned this address"
-        return type(error)(text)
+        """Return the error of a broker that was not connected."""
+        return unconnected(name, error, source=None if endpoint in self.servers else self._source)
 
     def _candidates(self, brokers: Iterable[Broker]) -> list[Endpoint]:
         return list(dict.fromkeys((*map(endpoint_of, brokers), *self.servers)))
@@ -230,6 +225,23 @@ def unreachable(failures: Sequence[tuple[Endpoint, AdminError]]) -> AdminError:
     more = f"; and {len(failures) - _MOST_REASONS} more" if len(failures) > _MOST_REASONS else ""
     text = f"no server responded: {reasons}{more}" if len(failures) > 1 else f"cannot connect to {reasons}"
     return type(last)(text)
+
+
+def unconnected(name: str, error: AdminError, *, source: Endpoint | None) -> AdminError:
+    """Return the error of a broker that was not connected; a wrong advertised address is the most common cause.
+
+    `source` is the server whose metadata has the address, None for an address that the user named.
+    """
+    if _concerns_no_server(error):
+        return _without_server(error)
+    return type(error)(f"cannot connect to {name}: {error}{advertised_hint(error, source)}")
+
+
+def advertised_hint(error: AdminError, source: Endpoint | None) -> str:
+    """Return the next step for an address that the metadata of a server has; empty if the address is not the cause."""
+    if source is None or not isinstance(error, (NameNotResolvedError, ConnectionFailedError)):
+        return ""
+    return f"; check advertised.listeners: {source} returned this address"
 
 
 def _is_refused_by_all(error: AdminError) -> bool:

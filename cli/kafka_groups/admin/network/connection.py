@@ -43,6 +43,7 @@ class Connection:
     then requests wait, for `setup_timeout_s` at most. `make_channel` opens a channel, plain or with TLS, to the
     addresses of a host. `sent` counts the requests sent, by API name and version. `window` is how many may be in
     flight, `active_at` when bytes came last or the first of them was sent. Times are seconds of the owner's clock.
+    `addresses` are those of the host, None until the name lookup has found them.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Connection:
     ) -> None:
         self.endpoint = endpoint
         self.channel: Channel | None = None
+        self.addresses: tuple[Address, ...] | None = None
         self.versions: Versions | None = None
         self.sent: Counter[tuple[str, int]] = Counter()
         self._handshake = handshake
@@ -195,6 +197,7 @@ class Connection:
         return self._resolution is None
 
     def _open(self, addresses: list[Address], first: HandshakeRequest, now: float) -> None:
+        self.addresses = self.addresses or tuple(addresses)
         self.channel = self._make_channel(addresses, self.endpoint.host)
         self._setup.share(self.channel, now)
         self._send_handshake(first)

@@ -40,6 +40,8 @@ class Handshake:
     client may authenticate again on the same connection (KIP-368). While the handshake `is_waiting`, the next request
     needs the result of `step`. Credentials with a token, and those of Kerberos, need the source of their `steps`, and
     those of Kerberos the `host` of the connection.
+    `mechanisms` are those that the broker offers, None before its SaslHandshake response; `is_mechanism_accepted` is
+    whether that response had no error.
     With `may_be_old`, the peer may know only the first version of ApiVersions; one that `is_old` is known for it.
     `note_age` receives whether the peer needed that version, as soon as its versions are known.
     """
@@ -59,6 +61,8 @@ class Handshake:
         self.credentials = credentials
         self.versions: Versions | None = None
         self.session_lifetime_s: float | None = None
+        self.mechanisms: tuple[str, ...] | None = None
+        self.is_mechanism_accepted = False
         self.step: AuthenticationStep[Any] | None = None
         self.is_waiting = False
         self._steps = steps
@@ -149,6 +153,7 @@ class Handshake:
 
     def _start_authentication(self, response: Struct) -> HandshakeRequest | None:
         assert self.credentials is not None
+        self.mechanisms = tuple(response["mechanisms"])
         if response["error_code"] == ILLEGAL_SASL_STATE:
             msg = "this listener does not use SASL: use PLAINTEXT or SSL, or connect to a SASL listener"
             raise AuthenticationFailedError(msg)
@@ -160,6 +165,7 @@ class Handshake:
         if response["error_code"]:
             msg = f"the broker refused the SaslHandshake request (error {response['error_code']})"
             raise AuthenticationFailedError(msg)
+        self.is_mechanism_accepted = True
         if self.step is not None:
             self.is_waiting = True
             return self.resume()
