@@ -81,6 +81,15 @@ def test_a_ticket_cache_is_enough_for_every_command(broker: KerberosBroker, grou
     assert outcome.returncode == 0, outcome.stderr
 
 
+def test_the_check_of_a_connection_has_the_reason_of_a_failed_login(broker: KerberosBroker) -> None:
+    outcome = broker.run("check", environment=broker.cache("check"))
+    assert outcome.returncode == 0, outcome.stdout
+    failed = broker.run("check")
+    assert failed.returncode != 0
+    assert "there is no Kerberos ticket" in failed.stdout
+    assert "run kinit" in failed.stdout + failed.stderr
+
+
 def test_a_keytab_needs_no_ticket_cache(broker: KerberosBroker, group: str) -> None:
     assert group in broker.run("list", *keytab(broker.alice)).stdout
     assert group in broker.run("list", *keytab(broker.alice, "alice@KAFKA.TEST")).stdout
