@@ -247,6 +247,9 @@ class Admin(Protocol):
     def list_topics(self, *, timeout: Timeout | None = None) -> Results[str, Topic]:
         """List all topics that the user may see, by name."""
 
+    def require_record_times(self) -> None:
+        """Raise MissingFeatureError if records cannot be read with these settings, before any request."""
+
     def list_record_times(
         self,
         positions: Iterable[tuple[str, int, int]],

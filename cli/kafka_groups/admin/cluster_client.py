@@ -16,7 +16,7 @@ from kafka_groups.admin.network.connection_pool import ANY_BROKER, BrokerPool
 from kafka_groups.errors import ConnectionFailedError
 from kafka_groups.model import Broker, Failure, Results
 from kafka_groups.progress import Progress
-from kafka_groups.settings import ConnectionSettings, settings_from
+from kafka_groups.settings import ConnectionSettings, KerberosCredentials, settings_from
 
 if TYPE_CHECKING:
     from kafka_groups.admin.network.connection_evidence import ClusterEvidence
@@ -98,6 +98,14 @@ class ClusterClient:
         """Return the bootstrap servers of the settings, as host:port."""
         return tuple(map(str, self._settings.bootstrap))
 
+    def require_record_times(self) -> None:
+        """Raise MissingFeatureError if `list_record_times` cannot connect with these settings. Nothing is sent."""
+        if isinstance(self._settings.credentials, KerberosCredentials):
+            from kafka_groups.admin.librdkafka import require_features
+            from kafka_groups.settings.librdkafka import client_properties
+
+            require_features(client_properties(self._settings))
+
     def list_record_times(
         self,
         positions: Iterable[tuple[str, int, int]],
@@ -109,11 +117,13 @@ class ClusterClient:
 
         One librdkafka consumer reads them, with connections of its own; it joins no group and commits nothing. With
         READ_COMMITTED aborted records are skipped, and nothing is read beyond the last stable offset. Needs READ on the
-        topics. Raises SettingsError for settings that librdkafka does not support.
+        topics. Raises SettingsError for settings that librdkafka does not support, and MissingFeatureError if its build
+        does not support them.
         """
         from kafka_groups.admin.record_times import read_record_times
         from kafka_groups.settings.librdkafka import client_properties
 
+        self.require_record_times()
         report = self._progress
         return read_record_times(
             client_properties(self._settings),

@@ -122,8 +122,8 @@ class Connection:
 
     def wakes_at(self) -> float | None:
         """Return when to call `advance` even if no event occurs; None if only events matter."""
-        if self._handshake.is_waiting and self._handshake.fetch is not None:
-            return self._handshake.fetch.until
+        if self._handshake.is_waiting and self._handshake.step is not None:
+            return self._handshake.step.until
         if self.versions is None:
             return self._setup.wakes_at
         # With capacity for more in flight, only the broker's throttling holds a request back.
@@ -161,8 +161,8 @@ class Connection:
             return f"is not connected: its host name '{self.endpoint.host}' is not resolved yet"
         if self.channel is None or not self.channel.is_connected:
             return "has not accepted the connection"
-        if self._handshake.is_waiting and self._handshake.fetch is not None:
-            return self._handshake.fetch.describe()
+        if self._handshake.is_waiting and self._handshake.step is not None:
+            return self._handshake.step.describe()
         if self.versions is None:
             return f"accepted the connection but has not responded{open_step(self.channel, self._in_flight.values())}"
         if self._waiting and self.is_throttled(now):
@@ -255,7 +255,7 @@ class Connection:
         return [response for request in unversioned for response in self._encode(request)]
 
     def _send_next(self, following: HandshakeRequest | None, now: float) -> None:
-        """Send the next request of a handshake, or wait for the token that it needs, which has a limit of its own."""
+        """Send the next request of a handshake, or wait for a token or a ticket, which has a limit of its own."""
         if following is None:
             self._setup.suspend()
             return
