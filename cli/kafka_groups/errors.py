@@ -26,8 +26,8 @@ KafkaGroupsError                  carries the exit code of the command
     ├── TlsFailedError            TLS_FAILED
     ├── AuthenticationFailedError AUTHENTICATION_FAILED
     │   ├── TokenFailedError      TOKEN_FAILED: there is no token to send to the broker
-    │   ├── MissingFeatureError   MISSING_FEATURE: librdkafka is built without what the settings need
-    │   └── TicketFailedError     TICKET_FAILED: there is no Kerberos ticket for the broker
+    │   ├── MissingFeatureError   librdkafka is built without what the settings need
+    │   └── TicketFailedError     there is no Kerberos ticket for the broker
     │       └── ServiceUnknownError the KDC does not know the broker's service
     ├── ConfigProviderError       CONFIG_PROVIDER_FAILED
     ├── UnsupportedVersionError   UNSUPPORTED_VERSION
@@ -185,8 +185,6 @@ class TokenFailedError(AuthenticationFailedError):
 class TicketFailedError(AuthenticationFailedError):
     """A Kerberos ticket that could not be obtained: from the ticket cache, the keytab, or the KDC."""
 
-    name = "TICKET_FAILED"
-
 
 class ServiceUnknownError(TicketFailedError):
     """A broker whose service, or whose host name, the KDC does not know; it may know those of others."""
@@ -194,8 +192,6 @@ class ServiceUnknownError(TicketFailedError):
 
 class MissingFeatureError(AuthenticationFailedError):
     """Credentials that need a feature which this build of librdkafka does not have."""
-
-    name = "MISSING_FEATURE"
 
 
 class ConfigProviderError(AdminError):

@@ -42,7 +42,7 @@ def test_the_feature_is_asked_for_without_any_server(wheel: list[dict[str, Any]]
     with pytest.raises(MissingFeatureError, match=MISSING) as caught:
         require_features(KERBEROS)
     assert wheel == [{"builtin.features": "sasl_gssapi", "log_level": 0}]
-    assert (caught.value.exit_code, caught.value.name) == (1, "MISSING_FEATURE")
+    assert (caught.value.exit_code, caught.value.name) == (1, "AUTHENTICATION_FAILED")
 
 
 def test_other_users_need_no_feature(wheel: list[dict[str, Any]]) -> None:

@@ -124,7 +124,7 @@ def test_a_user_without_a_ticket_fails_once_for_all_servers(use_library: UseLibr
         "cannot log in: there is no Kerberos ticket (No Kerberos credentials available); run kinit, or set "
         "sasl.kerberos.keytab"
     )
-    assert (caught.value.name, cluster.messages) == ("TICKET_FAILED", [])
+    assert (caught.value.name, cluster.messages) == ("AUTHENTICATION_FAILED", [])
 
 
 def test_a_server_that_the_kdc_does_not_know_leaves_the_others(use_library: UseLibrary) -> None:
