@@ -89,7 +89,7 @@ def test_a_group_that_loses_records_by_the_third_move_is_not_warned_of_before() 
 CLOSE: Final = Evidence(
     lag=500,
     members=1,
-    moves=1,
+    offset_changes=1,
     waiting_ms=0,
     silent_ms=0,
     usual_wait_ms=0,

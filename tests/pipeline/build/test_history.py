@@ -168,7 +168,7 @@ def test_records_of_the_day_before_count_if_samples_missed_the_commit(tmp_path: 
 
     tomorrow = NOON.date() + timedelta(days=1)
     keys, _ = states_after(storage, tomorrow)
-    assert keys.progress.moves.tolist() == [2]
+    assert keys.progress.offset_changes.tolist() == [2]
     consumed = {row["date"]: row["records_consumed"] for row in read(storage, "group_daily")}
     assert consumed[tomorrow] == 11
     assert [row["consume_rate"] for row in read(storage, "lag_history") if row["date"] == tomorrow] == [None, None]
@@ -205,7 +205,7 @@ def test_a_state_has_one_commit_and_the_floors_of_a_day_of_each_group(tmp_path: 
     keys, log = states_after(built(tmp_path, facts, lookback_days=LOOKBACK), NOON.date())
 
     assert keys.commits.key.tolist() == keys.progress.key.tolist() == [0, 1]
-    assert keys.progress.moves.tolist() == [len(minutes) - 1, 1]
+    assert keys.progress.offset_changes.tolist() == [len(minutes) - 1, 1]
     # Windows reach 24 hours and 120 minutes back from the last minute, 11:59. So there are floors of 25 hours and of 25
     # periods of five minutes. The minutes 10:00 and 11:00 have both a floor of an hour and one of five minutes.
     assert np.bincount(keys.lag_floors.key).tolist() == [48, 48]

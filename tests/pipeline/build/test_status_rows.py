@@ -171,7 +171,7 @@ def seen_in(row: Row, commits: Sequence[Row], since: datetime | None) -> Seen:
         members=samples[-1]["member_count"] if is_fresh else None,
         commit_ms=None if commit_time is None else ms_of(commit_time),
         repeated=None if commit_time is None else len([*repeats]) - 1,
-        highest=None
+        highest_offset=None
         if not is_record
         else max(
             (fact["committed_offset"] for fact in records if since is None or fact["commit_time"] > since), default=None

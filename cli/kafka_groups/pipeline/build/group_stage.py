@@ -277,7 +277,7 @@ def _make_topic_days(
         "cluster_id": batch.cluster_id.take(pa.array([group for group, _ in named_topics], pa.int64())),
         "topic": pa.array([topic for _, topic in named_topics], pa.string()),
         "day": day,
-        "is_named": True,
+        "is_subscribed": True,
     }
     parts_of_topic_days = [
         make_batch(TopicDays, columns, fill_null=True) for columns in (topics_of_keys, topics_of_members)

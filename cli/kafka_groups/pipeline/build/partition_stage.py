@@ -39,7 +39,7 @@ from kafka_groups.pipeline.build.kernels.consumption import measure_activity, me
 from kafka_groups.pipeline.build.kernels.inferred_deletions import ABSENT_MS, ReadTimes, SampleTimes, infer_deletions
 from kafka_groups.pipeline.build.kernels.lag import measure_lag
 from kafka_groups.pipeline.build.kernels.lag_extremes import find_lag_extremes
-from kafka_groups.pipeline.build.kernels.observations import find_unseen_highest, make_observations
+from kafka_groups.pipeline.build.kernels.observations import find_unseen_highest_offset, make_observations
 from kafka_groups.pipeline.build.kernels.progress import carry_progress
 from kafka_groups.pipeline.build.kernels.rates import RATE_WINDOW_MS, measure_rates_of_day
 from kafka_groups.pipeline.build.kernels.segments import (
@@ -263,7 +263,7 @@ class _DayBuilder:
         key_state = KeyState(
             summary=key_summary,
             commits=committed_offsets.carry_commits(
-                replace(commits, unseen_highest=find_unseen_highest(lag_rows, commits))
+                replace(commits, unseen_highest_offset=find_unseen_highest_offset(lag_rows, commits))
             ),
             progress=carry_progress(self.key_state.progress, progress),
             lag_floors=lag_floors,

@@ -58,7 +58,7 @@ def to_observations(polls: Sequence[tuple[int, Observation]]) -> Observations:
         member_count=column([poll.members for _, poll in polls]),
         commit_ms=unknown,
         repeated_commits=unknown,
-        highest=column([poll.offset for _, poll in polls]),
+        highest_offset=column([poll.offset for _, poll in polls]),
     )
 
 
@@ -129,7 +129,7 @@ def random_evidence(chance: Random) -> Evidence:
     return Evidence(
         lag=some(None, 0, 5, 6, 50),
         members=some(None, 0, 0, 1),
-        moves=chance.randrange(5),
+        offset_changes=chance.randrange(5),
         waiting_ms=chance.choice((0, 2 * minute - 1, 2 * minute, 20 * minute)),
         silent_ms=chance.choice((0, 2 * minute - 1, 2 * minute, 15 * minute - 1, 15 * minute)),
         usual_wait_ms=chance.choice((0, 80_000, 10 * minute, 60 * minute)),
@@ -141,7 +141,7 @@ def random_evidence(chance: Random) -> Evidence:
         loss_ms=some(None, 0, 12 * 60 * minute, 25 * 60 * minute),
         kept_ms=some(None, 60 * 60 * minute, 1_000 * 60 * minute),
         unread_at_deletion=some(None, 0, 1),
-        unread_at_move=some(None, 0, 5, 6),
+        unread_at_last_change=some(None, 0, 5, 6),
         growths=growths,
     )
 

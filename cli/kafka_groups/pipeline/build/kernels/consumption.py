@@ -88,7 +88,7 @@ def measure_activity(commits: Commits, key_summary: KeySummary, clock_jump_ms: I
     advances = _measure_advances(commits, carried_samples, key_count)
     is_commit = is_present & (commits.is_record | ((advances != 0) & (advances != NULL)))
     # A commit that is seen for the first time may have been made just before.
-    is_move = is_of_day & is_present & (is_commit | (advances == NULL))
+    is_activity = is_of_day & is_present & (is_commit | (advances == NULL))
     is_start = is_segment_start(commits.key)
     consumed = np.zeros(key_count, np.int64)
     consumed[commits.key[is_start]] = sum_segments(
@@ -103,17 +103,17 @@ def measure_activity(commits: Commits, key_summary: KeySummary, clock_jump_ms: I
     activity = KeyActivity(
         consumed=consumed,
         commits=commit_counts,
-        moves=np.bincount(commits.key[is_move], minlength=key_count),
+        has_activity=np.bincount(commits.key[is_activity], minlength=key_count) > 0,
         last_seen_us=last_values(commits.key, is_sample, commits.at_us, never_us),
         has_commit=last_values(commits.key, every_row, is_present, np.zeros(key_count, np.bool_)),
         deleted_us=last_values(commits.key, is_deletion, commits.at_us, never_us),
         clock_jump_ms=clock_jump_ms,
     )
-    last_move_us = last_values(commits.key, is_move, commits.at_us, never_us)
+    last_activity_us = last_values(commits.key, is_activity, commits.at_us, never_us)
     last_commit_us = last_values(commits.key, is_of_day & is_commit, commits.at_us, never_us)
     return activity, replace(
         key_summary,
-        last_move_us=np.maximum(key_summary.last_move_us, last_move_us),
+        last_activity_us=np.maximum(key_summary.last_activity_us, last_activity_us),
         last_commit_us=np.maximum(key_summary.last_commit_us, last_commit_us),
         has_records=key_summary.has_records | (commit_counts > 0),
     )

@@ -6,7 +6,7 @@ A group that stopped three minutes ago, and one that has no lag; unknown numbers
 
     >>> evidence = {
     ...     "lag": np.array([30.0, 0.0]),
-    ...     "moves": np.array([9.0, 9.0]),
+    ...     "offset_changes": np.array([9.0, 9.0]),
     ...     "silent_ms": np.array([180_000.0, 180_000.0]),
     ...     "usual_wait_ms": np.array([5_000.0, 5_000.0]),
     ... }
