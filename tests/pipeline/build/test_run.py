@@ -46,10 +46,10 @@ def dates_of(storage: Storage) -> list[date]:
 
 
 def forget(storage: Storage, dates: Sequence[date]) -> None:
-    """Let the next build make these dates again."""
-    note = storage.note("build")
+    """Make the next build derive these dates again."""
+    note = storage.read_metadata("build")
     note["facts"] = {key: one for key, one in note["facts"].items() if key.partition(" ")[0] not in map(str, dates)}
-    storage.save_note("build", note)
+    storage.save_metadata("build", note)
 
 
 @pytest.fixture(scope="module")
