@@ -96,8 +96,7 @@ class Evidence(NamedTuple):
     - `usual_wait_ms`: the second longest wait that ended, or the only one; each counts half after twelve hours.
     - `repeated_commits`: commits at the same offset since the last change. Only history knows commits.
     - `to_reach`: by how much the commit is below an earlier one.
-    - `unread_at_last_change`: records that the observation before the last change saw, and the group had not read
-      at that change.
+    - `unread_at_last_change`: records that the observation before the last change saw, and that change left unread.
     - `growths`: the growth of the lag by the length of a third; a missing length is unknown.
     """
 

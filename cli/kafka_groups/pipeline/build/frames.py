@@ -248,7 +248,7 @@ class KeyProgress(ObservedKeys):
 
 
 @frame
-class LagFloors(Frame):
+class LagMinima(Frame):
     """One row per observation with the lowest lag of five minutes or of an hour.
 
     Rows are sorted by key, incarnation, log number and time.

@@ -207,7 +207,7 @@ def _make_group_daily(
 
 
 def _make_share_daily(batch: GroupBatch, day: int, group: Ints, extremes: GroupExtremes, counts: GroupCounts) -> Any:
-    """Return the rows of `group_daily` of share groups: what follows from commits is null.
+    """Return the rows of `group_daily` of share groups; columns derived from commits are null.
 
     `group` are the numbers of the groups; `day`, `extremes` and `counts` are as in `_make_group_daily`.
     """

@@ -238,10 +238,10 @@ class _DayBuilder:
         `commits` are numbered, and `points` is the time index of the day.
         """
         observations = make_observations(lag_rows, usable_ends, commits)
-        progress, lag_floors, log_starts = judge_observations(
+        progress, lag_minima, log_starts = judge_observations(
             observations,
             self.key_state.progress,
-            self.key_state.lag_floors,
+            self.key_state.lag_minima,
             self.key_state.log_starts,
             self.settings.limits,
         )
@@ -266,7 +266,7 @@ class _DayBuilder:
                 replace(commits, unseen_highest_offset=find_unseen_highest_offset(lag_rows, commits))
             ),
             progress=carry_progress(self.key_state.progress, progress),
-            lag_floors=lag_floors,
+            lag_minima=lag_minima,
             log_starts=log_starts,
             rate_rows=rate_rows.take(rate_rows.at_us >= oldest_fresh_us),
             last_status=carry_statuses(statuses, commits, oldest_fresh_us, len(key_summary)),
