@@ -8,7 +8,7 @@ from typing import Final
 
 from kafka_groups.pipeline.report.history import GroupHistory, History
 from kafka_groups.pipeline.report.html.charts import verdict_label, verdict_word
-from kafka_groups.pipeline.report.html.markup import Cell, name, row, table, text
+from kafka_groups.pipeline.report.html.markup import Cell, escape_name, escape_text, make_row, make_table
 from kafka_groups.pipeline.report.notation import (
     describe_duration,
     describe_lag,
@@ -30,18 +30,18 @@ def summary_table(history: History, groups: Sequence[GroupHistory]) -> str:
     if not groups:
         return ""
     cell_rows = [_make_cells(history, group, group_number) for group_number, group in enumerate(groups, start=1)]
-    rows = [row(head, cells) for head, *cells in cell_rows]
-    return table(cell_rows[0], rows, label="Summary of the groups", classes="cards")
+    rows = [make_row(head, cells) for head, *cells in cell_rows]
+    return make_table(cell_rows[0], rows, label="Summary of the groups", classes="cards")
 
 
 def _make_cells(history: History, group: GroupHistory, group_number: int) -> list[Cell]:
     """Return the cells of a group's row, which are also the headers of the table."""
-    cells = [Cell(f'<a href="#group-{group_number}">{name(group.group)}</a>', "Group")]
+    cells = [Cell(f'<a href="#group-{group_number}">{escape_name(group.group)}</a>', "Group")]
     if len(history.clusters) > 1:
-        cells.append(Cell(name(group.cluster_id), "Cluster"))
+        cells.append(Cell(escape_name(group.cluster_id), "Cluster"))
     cells += [
         Cell(verdict_label(verdict_word(group)), "Verdict"),
-        Cell(None if group.state is None else text(group.state), "State"),
+        Cell(None if group.state is None else escape_text(group.state), "State"),
         Cell(describe_lag(group), "Lag", "number"),
         Cell(describe_time_lag(group), "Time lag", "number"),
         Cell(_render_trend(history, group), "Lag over the period", "wide"),
