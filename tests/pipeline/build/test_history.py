@@ -55,7 +55,7 @@ def commits_of(chance: random.Random, partition: int) -> Iterator[Row]:
 def some_days(chance: random.Random, groups: int) -> Facts:
     """Return facts of groups on a partition each, whose log end is known at each sample and every two hours.
 
-    A coordinator never answers: so no sample shows that a commit was removed, which is found once a day.
+    A coordinator never responds: so no sample shows that a commit was removed, which is found once a day.
     """
     commits = [row for partition in range(groups) for row in commits_of(chance, partition)]
     log_ends = [ends(seconds, None, topic=OFFSETS_TOPIC) for seconds in range(-2 * DAY, 2 * DAY, 2 * HOUR)]

@@ -32,8 +32,9 @@ _LAST_EVENTS: Final = """
     SELECT cluster_id, "group", record_ms, is_group_deletion, state['at_ms'] AS state_ms, state['state'] AS state,
         state['member_count'] AS member_count, listed_ms, is_share_group
     FROM (
-        SELECT cluster_id, "group", last_value(at_ms ORDER BY source_offset) FILTER (WHERE is_of_group) AS record_ms,
-            last_value(event_type = 'group_removed' ORDER BY source_offset) FILTER (WHERE is_of_group)
+        SELECT cluster_id, "group",
+            last_value(at_ms ORDER BY source_offset) FILTER (WHERE is_group_record) AS record_ms,
+            last_value(event_type = 'group_removed' ORDER BY source_offset) FILTER (WHERE is_group_record)
                 AS is_group_deletion,
             last_value(
                 named_struct('at_ms', at_ms, 'state', known_state, 'member_count', CASE
@@ -49,7 +50,7 @@ _LAST_EVENTS: Final = """
                     CASE event_type WHEN 'group_emptied' THEN 'Empty' WHEN 'generation' THEN 'Stable' END
                 ) AS known_state,
                 origin = 'topic' AND event_type IN ('generation', 'group_emptied', 'group_epoch', 'group_removed')
-                    AS is_of_group
+                    AS is_group_record
             FROM period_rows
         ) GROUP BY cluster_id, "group"
     )

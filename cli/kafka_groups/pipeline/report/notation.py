@@ -33,12 +33,12 @@ format_minute = sentences.format_minute
 
 def format_instant(time_ms: int) -> str:
     """Return a time in ms since 1970 as ISO-8601 in UTC with milliseconds, as JSON documents have it."""
-    return format_time(_moment(time_ms), timespec="milliseconds")
+    return format_time(_to_datetime(time_ms), timespec="milliseconds")
 
 
 def format_second(time_ms: int) -> str:
     """Return a time in ms since 1970 like 2026-11-20T10:03:07Z."""
-    return format_time(_moment(time_ms), timespec="seconds")
+    return format_time(_to_datetime(time_ms), timespec="seconds")
 
 
 def describe_minute(time_ms: int, *, beside_ms: int | None = None) -> str:
@@ -46,9 +46,9 @@ def describe_minute(time_ms: int, *, beside_ms: int | None = None) -> str:
 
     The year is omitted if it is the year of `beside_ms`, a time that is shown next to it.
     """
-    moment = _moment(time_ms)
-    is_same_year = beside_ms is not None and _moment(beside_ms).year == moment.year
-    return f"{moment.day} {moment:%b}{'' if is_same_year else f' {moment.year}'}, {moment:%H:%M}"
+    minute = _to_datetime(time_ms)
+    is_same_year = beside_ms is not None and _to_datetime(beside_ms).year == minute.year
+    return f"{minute.day} {minute:%b}{'' if is_same_year else f' {minute.year}'}, {minute:%H:%M}"
 
 
 def format_lag(group: GroupHistory, *, at_least_sign: str = "≥") -> str | None:
@@ -150,5 +150,5 @@ def describe_omitted_groups(history: History) -> str | None:
     return f"{omitted_text}; give --top {group_count} to have {pronoun}."
 
 
-def _moment(time_ms: int) -> datetime:
+def _to_datetime(time_ms: int) -> datetime:
     return _EPOCH + timedelta(milliseconds=time_ms)

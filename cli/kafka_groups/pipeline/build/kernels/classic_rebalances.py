@@ -123,10 +123,10 @@ def _find_previous_generation(number: int, last_generation: Generation | None) -
     `last_generation` is the generation of the previous record in the log; None if it is lost. Generation 1 may belong
     to a new group, which begins without members.
     """
-    is_of_older_group = (
+    belongs_to_older_group = (
         last_generation is not None and last_generation.number is not None and last_generation.number >= number
     )
-    if number == 1 and (last_generation is None or is_of_older_group):
+    if number == 1 and (last_generation is None or belongs_to_older_group):
         return _CREATED._replace(at_us=None if last_generation is None else last_generation.at_us)
     if last_generation is None:
         return _LOST

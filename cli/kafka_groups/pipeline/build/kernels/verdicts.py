@@ -136,15 +136,15 @@ def _measure_growths(
     all_minima = LagMinima.join(carried_minima, day_minima)
     order = np.lexsort((all_minima.at_ms, all_minima.log_number, all_minima.incarnation, all_minima.key))
     sorted_minima = all_minima.take(order)
-    is_of_day = order >= len(carried_minima)
+    is_on_day = order >= len(carried_minima)
     is_wanted = np.zeros(len(sorted_minima), np.bool_)
-    is_wanted[is_of_day] = has_lag[is_known]
+    is_wanted[is_on_day] = has_lag[is_known]
     wait_ms = np.zeros(len(sorted_minima))
     interval_ms = np.zeros(len(sorted_minima))
-    wait_ms[is_of_day] = usual_waits(progress)[is_known]
-    interval_ms[is_of_day] = usual_intervals(progress)[is_known]
+    wait_ms[is_on_day] = usual_waits(progress)[is_known]
+    interval_ms[is_on_day] = usual_intervals(progress)[is_known]
     growths: dict[int, Evidence] = {
-        third_ms: {name: place_where(is_known, values[is_of_day]) for name, values in growth.items()}
+        third_ms: {name: place_where(is_known, values[is_on_day]) for name, values in growth.items()}
         for third_ms, growth in measure_growths(sorted_minima, is_wanted, wait_ms, interval_ms).items()
     }
     return carry_minima(sorted_minima), growths

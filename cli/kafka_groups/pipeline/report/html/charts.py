@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kafka_groups.pipeline.report.history import GroupHistory, History, Rebalance
 from kafka_groups.pipeline.report.html.markup import Cell, embed_json, escape_name, escape_text, make_row, make_table
-from kafka_groups.pipeline.report.html.member_tables import task_tables
+from kafka_groups.pipeline.report.html.member_tables import render_task_tables
 from kafka_groups.pipeline.report.notation import (
     describe_duration,
     describe_lag,
@@ -33,14 +33,16 @@ _QUALITIES: Final = {
 }
 
 
-def chart_section(history: History, group: GroupHistory, group_number: int) -> str:
+def render_chart_section(history: History, group: GroupHistory, group_number: int) -> str:
     """Return the section of a group; the summary links to it by the group's number."""
-    title = f'<h3 id="group-{group_number}-name">{escape_name(group.group)}</h3>{verdict_label(verdict_word(group))}'
+    title = (
+        f'<h3 id="group-{group_number}-name">{escape_name(group.group)}</h3>{render_verdict_label(verdict_word(group))}'
+    )
     return (
         f'<section class="group" id="group-{group_number}" aria-labelledby="group-{group_number}-name">\n'
         f'<div class="title">{title}</div>\n'
         f'<p class="standing">{_describe_state(history, group)}</p>\n'
-        f"{_render_figure(history, group)}\n{_render_rebalances(group)}{task_tables(history, group)}</section>"
+        f"{_render_figure(history, group)}\n{_render_rebalances(group)}{render_task_tables(history, group)}</section>"
     )
 
 
@@ -49,7 +51,7 @@ def verdict_word(group: GroupHistory) -> str | None:
     return group.verdict if group.deleted_ms is None else "deleted"
 
 
-def verdict_label(verdict: str | None) -> str:
+def render_verdict_label(verdict: str | None) -> str:
     """Return a verdict as a label in its colour."""
     if verdict is None:
         return '<span class="verdict">not judged</span>'

@@ -24,7 +24,7 @@ _MAX_CHANGES: Final = 100
 _ROLES: Final = {"active": "Active", "standby": "Standby", "warmup": "Warm-up"}
 
 
-def task_tables(history: History, group: GroupHistory) -> str:
+def render_task_tables(history: History, group: GroupHistory) -> str:
     """Return the tables of what the members of a group run; nothing if that is unknown."""
     tasks = group.tasks
     if tasks is None:

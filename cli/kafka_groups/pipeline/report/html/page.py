@@ -13,10 +13,10 @@ from typing import Final, TextIO
 from kafka_groups import __version__
 from kafka_groups.errors import PipelineError
 from kafka_groups.pipeline.report.history import GroupHistory, History
-from kafka_groups.pipeline.report.html.charts import chart_section, verdict_label, verdict_word
+from kafka_groups.pipeline.report.html.charts import render_chart_section, render_verdict_label, verdict_word
 from kafka_groups.pipeline.report.html.markup import Cell, escape_name, escape_text, make_row, make_section, make_table
-from kafka_groups.pipeline.report.html.summary import summary_table
-from kafka_groups.pipeline.report.html.verdict_list import verdict_list
+from kafka_groups.pipeline.report.html.summary import render_summary_table
+from kafka_groups.pipeline.report.html.verdict_list import render_verdict_list
 from kafka_groups.pipeline.report.limits import first_of_each_kind
 from kafka_groups.pipeline.report.notation import describe_minute
 from kafka_groups.pipeline.report.text.footnotes import ORDER
@@ -67,7 +67,9 @@ def _list_facts(history: History) -> Iterator[tuple[str, str]]:
     verdicts = Counter(map(verdict_word, history.groups))
     if verdicts:
         # The verdicts are in the order of the groups: the worst first.
-        verdict_counts = "".join(f"<span>{verdict_label(word)} {count:,}</span>" for word, count in verdicts.items())
+        verdict_counts = "".join(
+            f"<span>{render_verdict_label(word)} {count:,}</span>" for word, count in verdicts.items()
+        )
         selection_note = (
             "" if len(history.groups) == history.groups_in_all else f" of the worst {len(history.groups):,}"
         )
@@ -92,8 +94,8 @@ def _render_sections(history: History, groups: tuple[GroupHistory, ...]) -> Iter
         "summary",
         "Summary",
         _describe_order(history, len(groups)),
-        summary_table(history, groups),
-        verdict_list(groups),
+        render_summary_table(history, groups),
+        render_verdict_list(groups),
     )
     yield make_section("findings", "Findings", _render_findings(history))
     legend = (
@@ -103,7 +105,7 @@ def _render_sections(history: History, groups: tuple[GroupHistory, ...]) -> Iter
         '<span class="with-mouse">Drag over a chart to look closer, double click to go back.</span></p>'
         "<noscript><p>Charts need JavaScript; the tables do not.</p></noscript>"
     )
-    charts = [chart_section(history, group, group_number) for group_number, group in enumerate(groups, start=1)]
+    charts = [render_chart_section(history, group, group_number) for group_number, group in enumerate(groups, start=1)]
     yield make_section("charts", "Charts", *((legend, *charts) if charts else ("<p>There is no group to draw.</p>",)))
     yield make_section(
         "missing",
