@@ -118,10 +118,10 @@ class ShufflingEngine(LocalEngine):
     def run(self, task: Task) -> Any:
         """Return what the other engine returns."""
         chance = random.Random(1)
-        is_group_record = pc.is_in(self._rows["kind"], pa.array([RowKind.GROUP_STATE, RowKind.EVENTS], pa.int8()))
-        partitions = by_key(shuffled(self._rows.filter(pc.invert(is_group_record)), chance), KEY)
+        is_for_groups = pc.is_in(self._rows["kind"], pa.array([RowKind.GROUP_STATE, RowKind.EVENTS], pa.int8()))
+        partitions = by_key(shuffled(self._rows.filter(pc.invert(is_for_groups)), chance), KEY)
         passed_on = pa.Table.from_batches(run_partition_task(task, partitions), schema=StageRows.schema())
-        groups = pa.concat_tables([passed_on, self._rows.filter(is_group_record)])
+        groups = pa.concat_tables([passed_on, self._rows.filter(is_for_groups)])
         results = run_group_task(task, by_key(shuffled(groups, chance), GROUP_KEY))
         return pa.Table.from_batches(results, schema=StageRows.schema())
 
