@@ -33,6 +33,8 @@ _NAMED_SECRET: Final = re.compile(rf"(?i)({_NAME}{_BETWEEN}){_VALUE}")
 _OPTION: Final = re.compile(rf"(?<![\w-])(--?(?:proxy-)?user(?:name)?\b[=\s]*|-[uUp][=\s]*){_VALUE}")
 _USER_OF_URL: Final = re.compile(r"(://)\S*(?=@)|(?<![^\s\"'(=])()[^\s:/@\"'(=]+:[^\s@/]+(?=@)")
 _LONGEST_SHOWN: Final = 200
+# A variable of a config provider or of a profile, such as ${env:NAME}; ${NAME:-text} and ${NAME:1} are a shell's.
+_VARIABLE: Final = re.compile(r"\$\{[^{}:]+:(?![-=+?\s\d])[^}]*\}")
 
 
 class CommandFailedError(Exception):
@@ -42,8 +44,12 @@ class CommandFailedError(Exception):
 def split_command(text: str, source: str) -> tuple[str, ...]:
     """Return the words of a command, as a POSIX shell splits them; no shell runs it.
 
-    Raises SettingsError, which names `source`, for an empty command and for a quotation mark without its partner.
+    Raises SettingsError, which names `source`, for an empty command, for a quotation mark without its partner, and for
+    a variable such as `${env:NAME}`: its value could be several words, or another command.
     """
+    if _VARIABLE.search(text):
+        msg = f"{source}: a command is taken as written; its variable ${{…}} is not replaced; let the command read it"
+        raise SettingsError(msg)
     try:
         words = tuple(shlex.split(text))
     except ValueError:

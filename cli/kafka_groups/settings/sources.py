@@ -17,6 +17,7 @@ from kafka_groups.settings.properties import (
     KEYTAB,
     LOGIN_HANDLER,
     PRINCIPAL,
+    TOKEN_COMMAND,
     TOKEN_SOURCE_KEYS,
     is_known,
     is_provider_key,
@@ -171,7 +172,8 @@ def _replace_variables(layers: Layers, environment: Mapping[str, str], *, is_use
 
 
 def _is_used(name: str) -> bool:
-    return is_known(name) or name in _PROFILE_KEYS
+    # A command is taken as written.
+    return name != TOKEN_COMMAND and (is_known(name) or name in _PROFILE_KEYS)
 
 
 def parse_servers(servers: Setting, protocol: str) -> tuple[Endpoint, ...]:
