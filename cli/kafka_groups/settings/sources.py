@@ -22,10 +22,15 @@ from kafka_groups.settings.properties import (
     is_known,
     is_provider_key,
 )
-from kafka_groups.settings.values import Endpoint, hint_of_variable, parse_bootstrap, parse_duration
+from kafka_groups.settings.values import (
+    VARIABLE_PREFIX,
+    Endpoint,
+    hint_of_variable,
+    parse_bootstrap,
+    parse_duration,
+)
 
 DEFAULT_TIMEOUT_S: Final = 30.0
-_PREFIX: Final = "KAFKA_GROUPS_"
 _VARIABLES: Final = ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE", "SASL_PASSWORD", "TIMEOUT")
 # A profile or a config file of a flag names its own cluster. These variables could send its password to another one,
 # or the password of another one to it.
@@ -195,7 +200,11 @@ def _check_flags(sources: Sources) -> None:
 
 def _variables(environment: Mapping[str, str], *, flags_name_cluster: bool) -> dict[str, Setting]:
     names = [name for name in _VARIABLES if not (flags_name_cluster and name in _SWITCHED_OFF)]
-    return {name: Setting(value, _PREFIX + name) for name in names if (value := environment.get(_PREFIX + name))}
+    return {
+        name: Setting(value, VARIABLE_PREFIX + name)
+        for name in names
+        if (value := environment.get(VARIABLE_PREFIX + name))
+    }
 
 
 def _value(setting: Setting | None) -> str | None:
