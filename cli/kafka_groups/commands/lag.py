@@ -27,14 +27,8 @@ from kafka_groups.conditions import Condition
 from kafka_groups.errors import ExportError, IncompleteResultError
 from kafka_groups.groups.lag.measurement import LagMeasurement, add_poll, measure_lag, summarize
 from kafka_groups.groups.lag.polls import Polls
-from kafka_groups.groups.lag.summary import (
-    ISOLATION_LEVELS,
-    GroupSummary,
-    LagKey,
-    LagReading,
-    LagRow,
-    sort_worst_first,
-)
+from kafka_groups.groups.lag.reading import LagReading
+from kafka_groups.groups.lag.summary import ISOLATION_LEVELS, GroupSummary, LagKey, LagRow, sort_worst_first
 from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.kinds import Operation
@@ -130,7 +124,9 @@ def _read_request(selectors: Selectors, options: LagOptions, output_format: str)
     view = PACE_VIEW if options.has_polls else LAG_VIEWS[options.key]
     condition = None if options.fail_if is None else read_condition(options.fail_if, option="--fail-if", view=view)
     with_time = options.with_time or needs_time(condition)
-    output = LagOutput(view, options.key, with_time, output_format, options.metrics_file)
+    output = LagOutput(
+        view, options.key, with_time, output_format, options.metrics_file, with_all_metrics=options.with_all_metrics
+    )
     watch = read_watch_options(options, output)
     require_consistent(options, output_format)
     limits = read_limits(options, with_time=with_time)
@@ -191,7 +187,7 @@ def _poll_once(session: ClusterSession, request: _Request, file: PollsFile | Non
     measurement = _measure(session, request, session.deadline, has_polls=file is not None)
     reading = summarize(measurement, key) if file is None else add_poll(file.polls, measurement, _now_ms())
     reading = _complete(session, request, reading)
-    rows = _rows(key, reading.groups)
+    rows = _rows(request, reading.groups)
     result = LagResult(rows, is_any_group_read=bool(reading.groups))
     is_unchecked = result.is_unchecked(request.condition)
     session.add_notes((*reading.notes, *(UNCHECKED_NOTES if is_unchecked and not reading.failures else ())))
@@ -252,7 +248,10 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _rows(key: LagKey, groups: Sequence[GroupSummary]) -> list[LagRow]:
-    if key is LagKey.GROUP:
+def _rows(request: _Request, groups: Sequence[GroupSummary]) -> list[LagRow]:
+    """Return the rows, the worst first unless nobody can see their order."""
+    if request.output.key is LagKey.GROUP:
         return [group.total for group in groups]
-    return sort_worst_first(row for group in groups for row in group.rows)
+    rows = [row for group in groups for row in group.rows]
+    is_order_seen = request.output.has_order or request.top is not None or request.condition is not None
+    return sort_worst_first(rows) if is_order_seen else rows

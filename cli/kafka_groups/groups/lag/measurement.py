@@ -9,10 +9,11 @@ from kafka_groups.admin.api import Admin, Deadline, IsolationLevel, TimePlan
 from kafka_groups.groups import steps
 from kafka_groups.groups.descriptions import DescribedGroups, describe_groups, description_steps
 from kafka_groups.groups.lag.polls import Polls
+from kafka_groups.groups.lag.reading import LagReading, with_pace
 from kafka_groups.groups.lag.retention import Retention, Retentions, read_retentions
 from kafka_groups.groups.lag.rows import distinct_partitions, offset_rows
 from kafka_groups.groups.lag.start_offsets import judge_start_offsets
-from kafka_groups.groups.lag.summary import GroupSummary, LagKey, LagReading, order_of, summarize_lag, with_pace
+from kafka_groups.groups.lag.summary import GroupSummary, LagKey, order_of, summarize_lag
 from kafka_groups.groups.lag.time_lag import CAUGHT_UP, NOT_MEASURED, TimeLags, read_time_lags, time_lag_of
 from kafka_groups.groups.log_offsets import Details
 from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
