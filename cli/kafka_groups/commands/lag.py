@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -38,6 +38,7 @@ from kafka_groups.options.connection import Connection, connection_options
 from kafka_groups.options.output import output_options
 from kafka_groups.options.selectors import filter_options, selector_options
 from kafka_groups.options.signals import raise_on_sigterm
+from kafka_groups.options.topics import format_topics, parse_topics
 from kafka_groups.rendering.views.lag import LAG_VIEWS, PACE_VIEW
 from kafka_groups.rendering.writers import FORMATS
 from kafka_groups.verdicts import Limits
@@ -68,6 +69,9 @@ def lag(
     the partitions that still have messages to read. NOTE marks commits below the log start (data_loss) and above
     the log end (beyond_end), unknown log ends or starts (incomplete), and members whose partitions are unknown
     (unknown_assignment). A partition that several members own counts once.
+
+    With --topic, rows and totals are those of these topics alone, and groups that do not read them have no row; STATE
+    and MEMBERS are those of the group. --match and --topic together narrow both.
 
     With --time, one record of each lagging partition is read. TIME-LAG is its age, the largest of all partitions.
     QUALITY is exact; compacted (the record at the commit does not exist, the age is that of the next one); data_loss
@@ -105,11 +109,13 @@ def lag(
 class _Request(NamedTuple):
     """What a caller wants to know, and how it is shown.
 
-    `top` is the number of rows, None for all. `limits` are those of verdicts. `watch` is None for one poll, and
-    `polls_file` is None without --polls.
+    `topics` maps topics to partitions, none for all of a topic; without topics all are shown. `top` is the number of
+    rows, None for all. `limits` are those of verdicts. `watch` is None for one poll, and `polls_file` is None without
+    --polls.
     """
 
     selectors: Selectors
+    topics: Mapping[str, Sequence[int]]
     output: LagOutput
     isolation: str
     condition: Condition | None
@@ -132,6 +138,7 @@ def _read_request(selectors: Selectors, options: LagOptions, output_format: str)
     limits = read_limits(options, with_time=with_time)
     return _Request(
         selectors=selectors,
+        topics=parse_topics(options.topics),
         output=output,
         isolation=options.isolation,
         condition=condition,
@@ -163,7 +170,8 @@ def _run(session: ClusterSession, request: _Request) -> LagResult:
         return poll(None)
     result: LagResult | None = None
     try:
-        with open_polls(session, request.polls_file, isolation=request.isolation) as file:
+        topics = format_topics(request.topics)
+        with open_polls(session, request.polls_file, isolation=request.isolation, topics=topics) as file:
             _prepare(file.polls, session, request)
             result = poll(file)
     except (IncompleteResultError, ExportError) as error:
@@ -234,13 +242,19 @@ def _measure(session: ClusterSession, request: _Request, deadline: Deadline, *, 
         isolation_level=_ISOLATION_LEVELS[request.isolation],
         with_time=request.output.with_time,
         with_retention=request.output.with_time and has_polls,
+        topics=request.topics,
         deadline=deadline,
     )
 
 
 def _complete(session: ClusterSession, request: _Request, reading: LagReading) -> LagReading:
-    """Return a reading with suggestions for absent groups, and with notes on known resets."""
+    """Return a reading with suggestions for absent groups and topics, and with notes on known resets."""
     failures = session.suggest_groups(reading.failures, request.selectors, Operation.LIST_OFFSETS)
+    # Only the first poll of a watch may cost a listing of topics.
+    if request.topics and failures and session.polls <= 1:
+        from kafka_groups.groups.suggestions import suggest_topics
+
+        failures = suggest_topics(session.admin, failures, session.deadline)
     return reading._replace(failures=failures, notes=(*reading.notes, *note_resets(reading.resets)))
 
 

@@ -15,6 +15,7 @@ from kafka_groups.groups.lag.summary import ISOLATION_LEVELS, LagKey
 from kafka_groups.options import offer
 from kafka_groups.options.parameters import NAME, IntegerRange, combine_options, parse_option_duration
 from kafka_groups.options.suggestions import Choice
+from kafka_groups.options.topics import topic_option
 from kafka_groups.options.verdicts import retention_alert_option, stop_after_option
 from kafka_groups.verdicts import Limits
 
@@ -41,6 +42,7 @@ class LagOptions:
     polls_file: str | None
     metrics_file: str | None
     with_all_metrics: bool
+    topics: tuple[str, ...]
 
     @property
     def key(self) -> LagKey:
@@ -55,6 +57,7 @@ class LagOptions:
 
 # In the order of the help.
 _OPTIONS: Final[tuple[Callable[[Any], Any], ...]] = (
+    topic_option("Only this topic, or these partitions of it, with their totals. Repeatable."),
     click.option(
         "--by",
         type=Choice([key.value for key in LagKey]),
