@@ -43,6 +43,7 @@ class Connection:
     then requests wait, for `setup_timeout_s` at most. `make_channel` opens a channel, plain or with TLS, to the
     addresses of a host. `sent` counts the requests sent, by API name and version. `window` is how many may be in
     flight, `active_at` when bytes came last or the first of them was sent. Times are seconds of the owner's clock.
+    `addresses` are those of the host, None until the name lookup has found them.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Connection:
     ) -> None:
         self.endpoint = endpoint
         self.channel: Channel | None = None
+        self.addresses: tuple[Address, ...] | None = None
         self.versions: Versions | None = None
         self.sent: Counter[tuple[str, int]] = Counter()
         self._handshake = handshake
@@ -120,8 +122,8 @@ class Connection:
 
     def wakes_at(self) -> float | None:
         """Return when to call `advance` even if no event occurs; None if only events matter."""
-        if self._handshake.is_waiting and self._handshake.fetch is not None:
-            return self._handshake.fetch.until
+        if self._handshake.is_waiting and self._handshake.step is not None:
+            return self._handshake.step.until
         if self.versions is None:
             return self._setup.wakes_at
         # With capacity for more in flight, only the broker's throttling holds a request back.
@@ -159,8 +161,8 @@ class Connection:
             return f"is not connected: its host name '{self.endpoint.host}' is not resolved yet"
         if self.channel is None or not self.channel.is_connected:
             return "has not accepted the connection"
-        if self._handshake.is_waiting and self._handshake.fetch is not None:
-            return self._handshake.fetch.describe()
+        if self._handshake.is_waiting and self._handshake.step is not None:
+            return self._handshake.step.describe()
         if self.versions is None:
             return f"accepted the connection but has not responded{open_step(self.channel, self._in_flight.values())}"
         if self._waiting and self.is_throttled(now):
@@ -195,6 +197,7 @@ class Connection:
         return self._resolution is None
 
     def _open(self, addresses: list[Address], first: HandshakeRequest, now: float) -> None:
+        self.addresses = self.addresses or tuple(addresses)
         self.channel = self._make_channel(addresses, self.endpoint.host)
         self._setup.share(self.channel, now)
         self._send_handshake(first)
@@ -252,7 +255,7 @@ class Connection:
         return [response for request in unversioned for response in self._encode(request)]
 
     def _send_next(self, following: HandshakeRequest | None, now: float) -> None:
-        """Send the next request of a handshake, or wait for the token that it needs, which has a limit of its own."""
+        """Send the next request of a handshake, or wait for a token or a ticket, which has a limit of its own."""
         if following is None:
             self._setup.suspend()
             return

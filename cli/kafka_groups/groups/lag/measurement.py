@@ -82,6 +82,8 @@ def measure_lag(
     `topics` narrows it to topics, or to partitions of them, none for all of a topic. It costs a Metadata request, which
     also finds the leaders; log offsets of other partitions are not requested.
     """
+    if with_time:
+        admin.require_record_times()
     selected = selectors._replace(all_groups=True) if selectors.is_empty() else selectors
     details = Details(
         offsets=True, log_start_offsets=True, whole_topics=True, offsets_only=True, isolation_level=isolation_level
