@@ -36,6 +36,10 @@ class TopicScope(NamedTuple):
         """Return whether the partition was named."""
         return topic in self.named and (not self.named[topic] or partition in self.named[topic])
 
+    def has_whole_topics(self) -> bool:
+        """Return whether every topic was named without partitions."""
+        return not any(self.named.values())
+
     def missing(self) -> list[TopicPartition]:
         """Return the named partitions that their topics do not have."""
         return [

@@ -13,7 +13,7 @@ from kafka_groups.groups.descriptions import DescribedGroups, describe_groups, d
 from kafka_groups.groups.lag.polls import Polls
 from kafka_groups.groups.lag.reading import LagReading, with_pace
 from kafka_groups.groups.lag.retention import Retention, Retentions, read_retentions
-from kafka_groups.groups.lag.rows import distinct_partitions, offset_rows
+from kafka_groups.groups.lag.rows import distinct_partitions, has_offset_rows, offset_rows
 from kafka_groups.groups.lag.start_offsets import judge_start_offsets
 from kafka_groups.groups.lag.summary import GroupSummary, LagKey, order_of, summarize_lag
 from kafka_groups.groups.lag.time_lag import CAUGHT_UP, NOT_MEASURED, TimeLags, read_time_lags, time_lag_of
@@ -156,6 +156,8 @@ def _may_read(described: DescribedGroups, group: str, scope: TopicScope) -> bool
         has_unknown_assignments(description) or any(map(scope.is_read_by, description.members))
     ):
         return True
+    if scope.has_whole_topics():
+        return has_offset_rows(described, group)
     return bool(offset_rows(described, group))
 
 
