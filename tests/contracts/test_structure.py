@@ -46,6 +46,7 @@ CONTRACT_NAMES = {
 # Small files with one importer that are no natural unit, and why they stand alone.
 ONE_SUBJECT = {
     "admin/network/request_encoder.py": "turns requests into bytes; its importer sends and receives them",
+    "admin/network/session.py": "counts time alone, and its importer sends requests",
     "admin/network/setup_timer.py": "counts time alone, and its importer sends requests",
     "files/private.py": "files for libraries, while other files of the package are for users",
     "groups/lag/start_offsets.py": "judges a kind of group; its importer measures groups of all kinds",

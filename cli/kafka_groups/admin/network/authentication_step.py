@@ -65,7 +65,7 @@ class AuthenticationStep(Generic[T]):
             raise type(self._error)(str(self._error))
         if self._result is None and self._limit.is_over():
             source, result, advice = self._words
-            seconds = round(self._limit.until - self._started, 1)
+            seconds = max(0.1, round(self._limit.until - self._started, 1))
             msg = f"{source} took too long: it returned no {result} within {seconds:g} s{advice}"
             raise self._failure(msg)
         return self._result

@@ -89,9 +89,24 @@ class Handshake:
         self._is_old = True
         return _api_versions_request(API_VERSIONS.lowest)
 
+    def prepare_renewal(self) -> bool:
+        """Return whether another authentication can begin: what it needs is there.
+
+        Raises AuthenticationFailedError if there will be no token or no ticket; the next call tries it again.
+        """
+        if self._steps is None:
+            return True
+        if self.step is None:
+            self._begin_step()
+        assert self.step is not None
+        try:
+            return self.step.result() is not None
+        except AuthenticationFailedError:
+            self.step = None
+            raise
+
     def renewal_request(self) -> HandshakeRequest:
         """Return the request that begins another authentication on the same connection (KIP-368)."""
-        self._begin_step()
         return self._handshake_request()
 
     def resume(self) -> HandshakeRequest | None:
@@ -188,7 +203,7 @@ class Handshake:
         message = self._sasl_client.evaluate_challenge(response["auth_bytes"])
         if message is not None:
             return self._request(SASL_AUTHENTICATE, {"auth_bytes": message})
-        self.session_lifetime_s = response.get("session_lifetime_ms", 0) / 1000 or None
+        self.session_lifetime_s = max(0, response.get("session_lifetime_ms", 0)) / 1000 or None
         return None
 
     def _request(self, api: Api, body: Mapping[str, Any]) -> HandshakeRequest:

@@ -64,8 +64,9 @@ class Tokens:
         return self._fetch
 
     def discard(self) -> None:
-        """Forget the token: a broker has refused it."""
-        self._fetch = None
+        """Forget the token: a broker has refused it. One that is being fetched is another one."""
+        if self._fetch is not None and (self._fetch.has_failed() or self._fetch.result() is not None):
+            self._fetch = None
 
     def close(self) -> None:
         """End the fetch that is running."""
