@@ -37,7 +37,6 @@ from kafka_groups.options.cluster_session import ClusterSession, open_session
 from kafka_groups.options.connection import Connection, connection_options
 from kafka_groups.options.output import output_options
 from kafka_groups.options.selectors import filter_options, selector_options
-from kafka_groups.options.signals import raise_on_sigterm
 from kafka_groups.options.topics import format_topics, parse_topics
 from kafka_groups.rendering.views.lag import LAG_VIEWS, PACE_VIEW
 from kafka_groups.rendering.writers import FORMATS
@@ -101,8 +100,7 @@ def lag(
       kafka-groups lag --by partition --top 10 -b localhost:9092
     """
     request = _read_request(selectors, options, output_format)
-    # The file of polls is written also if the command is terminated.
-    with raise_on_sigterm(), open_session(connection, colour=colour, make_writer=request.output.make_writer) as session:
+    with open_session(connection, colour=colour, make_writer=request.output.make_writer) as session:
         _show_lag(session, request)
 
 

@@ -24,7 +24,7 @@ from kafka_groups.options.connection import Connection, connection_options_per_p
 from kafka_groups.options.output import output_options
 from kafka_groups.options.parameters import NAME, parse_option_duration
 from kafka_groups.options.selectors import filter_options, require_selectors, selector_options
-from kafka_groups.options.signals import pause, raise_on_sigterm
+from kafka_groups.options.signals import pause
 from kafka_groups.rendering.columns import Column, Entry
 from kafka_groups.rendering.views.lag import LAG_VIEWS, lag_columns, lag_document
 from kafka_groups.rendering.writers import open_writer
@@ -89,7 +89,7 @@ def wait(
     limit_s = None if limit is None else parse_option_duration("--for", limit)
     columns = lag_columns(_VIEW, with_time=needs_time(condition))
     make_writer = partial(open_writer, output_format=output_format, command="wait", view=_VIEW, columns=columns)
-    with raise_on_sigterm(), open_session(connection, colour=colour, make_writer=make_writer) as session:
+    with open_session(connection, colour=colour, make_writer=make_writer) as session:
         outcome = wait_until(
             partial(_poll, session, selectors, needs_time(condition)),
             condition,

@@ -15,6 +15,7 @@ from kafka_groups.groups.selection import Selectors
 from kafka_groups.kinds import Operation
 from kafka_groups.model import Failure, status_of
 from kafka_groups.options.connection import Connection
+from kafka_groups.options.signals import raise_on_sigterm
 from kafka_groups.options.warnings import print_warnings
 from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.progress import ProgressBar
@@ -192,8 +193,16 @@ def open_session(
     """Open a session for one command. If the command ends early, stdout still has a complete document.
 
     An error of the whole command (no broker responds, a file is refused) ends the document as failed, and is raised
-    again for the root command.
+    again for the root command. SIGTERM ends the command as Ctrl-C does: a command of the settings that prints a token
+    would go on otherwise.
     """
+    with raise_on_sigterm():
+        yield from _open_session(connection, colour=colour, make_writer=make_writer)
+
+
+def _open_session(
+    connection: Connection, *, colour: str, make_writer: Callable[[Screen], Writer]
+) -> Iterator[ClusterSession]:
     try:
         settings = resolve_settings(**connection.sources())
     except AdminError as error:
