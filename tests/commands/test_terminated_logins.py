@@ -43,4 +43,6 @@ def test_a_signal_ends_the_program_that_prints_a_token(
         process.send_signal(number)
         process.communicate(timeout=_WAIT_S)
     assert process.returncode == status
+    while program.exists() and time.monotonic() < until:
+        time.sleep(0.02)
     assert not program.exists()
