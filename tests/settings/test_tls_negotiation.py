@@ -142,6 +142,31 @@ def test_a_name_that_openssl_does_not_have_is_an_error_with_the_nearest_one() ->
         )
 
 
+@pytest.mark.parametrize(
+    ("value", "suite"),
+    [
+        ("aNULL:@SECLEVEL=0", "ADH-AES256-GCM-SHA384"),
+        ("@SECLEVEL=0:HIGH", "ADH-AES256-GCM-SHA384"),
+        ("eNULL:!aNULL:@SECLEVEL=0", "ECDHE-ECDSA-NULL-SHA"),
+    ],
+)
+def test_ciphers_without_authentication_or_encryption_are_refused(value: str, suite: str) -> None:
+    pairs = [SSL, f"ssl.cipher.suites={value}"]
+    text = (
+        f"-X ssl.cipher.suites has cipher suites without authentication or without encryption ({suite}); "
+        "append :!aNULL:!eNULL, or remove @SECLEVEL=0"
+    )
+    assert error_text(bootstrap="b", properties=pairs) == text
+    with pytest.raises(SettingsError) as caught:
+        resolve_client(bootstrap="b", properties=pairs, environment={})
+    assert str(caught.value) == text
+
+
+def test_a_low_security_level_is_accepted_for_ciphers_that_authenticate() -> None:
+    value = f"{OPENSSL_1_2}:HIGH:!aNULL:!eNULL:@SECLEVEL=0"
+    assert tls_of(f"ssl.cipher.suites={value}").ciphers == value
+
+
 def test_an_expression_of_openssl_that_selects_nothing_is_an_error() -> None:
     with pytest.raises(SettingsError, match="does not offer NOTHING; remove"):
         make_context(Tls(ciphers="NOTHING"))
