@@ -52,6 +52,8 @@ def test_names_of_cipher_suites_are_those_of_openssl(program: Callable[[str], st
         (OPENSSL_1_2, TLS_VERSIONS, OPENSSL_1_2),
         ("HIGH:!SHA", TLS_VERSIONS, "HIGH:!SHA"),
         ("", TLS_VERSIONS, None),
+        (",", TLS_VERSIONS, None),
+        (" : , ", TLS_VERSIONS, None),
     ],
 )
 def test_cipher_suites_may_have_names_of_java_or_of_openssl(
@@ -120,6 +122,10 @@ def test_versions_are_those_that_java_would_use(pairs: list[str], versions: tupl
                 "-X ssl.cipher.suites: the cipher suite TLS_AES_128_CCM_SHA256 is unknown, or this tool "
                 "cannot offer it; remove it"
             ),
+        ),
+        (
+            ["ssl.cipher.suites=TLS_EMPTY_RENEGOTIATION_INFO_SCSV"],
+            "-X ssl.cipher.suites has no cipher suite for TLSv1.2 and TLSv1.3; add one, or remove the property",
         ),
         (
             [f"ssl.cipher.suites={JAVA_1_2}", "ssl.enabled.protocols=TLSv1.3"],

@@ -69,8 +69,12 @@ def tls_negotiation(settings: Mapping[str, Setting]) -> TlsNegotiation:
     suites = settings.get(CIPHER_SUITES)
     if suites is None:
         return TlsNegotiation(versions)
-    names = [name for name in re.split(r"[:,\s]+", suites.value) if name and name != _SIGNAL]
-    if not any(name.startswith(_JAVA_PREFIXES) for name in names):
+    listed = [name for name in re.split(r"[:,\s]+", suites.value) if name]
+    if not listed:
+        # Separators alone are an empty list, which stands for the default.
+        return TlsNegotiation(versions)
+    names = [name for name in listed if name != _SIGNAL]
+    if names and not any(name.startswith(_JAVA_PREFIXES) for name in names):
         # An expression of OpenSSL's, such as HIGH:!SHA, which OpenSSL checks. It concerns TLS 1.2 alone.
         _check_protection(suites)
         return TlsNegotiation(versions, suites.value)
