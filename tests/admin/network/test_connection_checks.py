@@ -10,8 +10,10 @@ import pytest
 from kafka_groups.admin import ClusterEvidence, ConnectionEvidence
 from kafka_groups.admin.network.channel import Address
 from kafka_groups.admin.network.connection_evidence import SetupStep
-from kafka_groups.errors import ConnectionFailedError, NameNotResolvedError, SettingsError
-from kafka_groups.settings import ConnectionSettings, Endpoint, PasswordCredentials, Tls
+from kafka_groups.errors import ConnectionFailedError, NameNotResolvedError, SettingsError, TokenFailedError
+from kafka_groups.settings import ConnectionSettings, Endpoint, PasswordCredentials, Tls, TokenCredentials
+from kafka_groups.settings.limits import Limit
+from kafka_groups.settings.tokens.token import Token
 from tests.admin.network.tls_listener import tls_broker
 from tests.fakes.raw_port import accepting_only, not_accepting, refusing, responding
 from tests.fakes.sasl_cluster import SaslCluster
@@ -211,6 +213,27 @@ def test_an_authentication_that_succeeds_has_the_lifetime_of_its_session() -> No
     assert [(outcome(each), each.session_lifetime_s) for each in found.connections.values()] == [
         ((None, None), 900.0)
     ] * 2
+
+
+class SilentSource:
+    """A source whose endpoint never responds."""
+
+    place = "the endpoint"
+    is_read_each_time = False
+
+    def fetch(self, limit: Limit) -> Token:
+        """Wait until the limit."""
+        while not limit.cancelled.wait(0.005):
+            pass
+        raise TokenFailedError("cancelled")
+
+
+def test_a_token_that_does_not_come_is_the_error_also_if_the_check_has_less_time() -> None:
+    with SaslCluster(brokers=1) as cluster:
+        settings = cluster.settings(credentials=TokenCredentials(source=SilentSource()), timeout_s=30.0)
+        evidence = check(settings, cluster.clock, 2.0).connections[cluster.brokers[1].endpoint]
+    assert outcome(evidence) == (SetupStep.AUTHENTICATION, "TOKEN_FAILED")
+    assert str(evidence.error) == "the endpoint took too long: it returned no token within 2 s"
 
 
 def test_a_listener_that_demands_sasl_fails_at_the_authentication_of_a_client_without_it() -> None:

@@ -104,6 +104,10 @@ class ConnectionCheck:
         assert self.connection is not None
         reason = self.connection.reason_for_delay(now) or "has not responded"
         self._observe(now)
+        if self._handshake.is_waiting and self._handshake.step is not None:
+            # The broker waits for this client, and the step may have more time than this check.
+            self._end(self._handshake.step.timeout_error())
+            return
         self._end(BrokerTimeoutError(f"no response within {max(0.1, round(now - self._started, 1)):g} s; it {reason}"))
 
     def close(self) -> None:
