@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -313,3 +314,24 @@ def test_more_addresses_than_may_be_open_at_once_are_all_checked(monkeypatch: py
     with ScriptedCluster(brokers=5) as cluster:
         found = check(cluster.settings(), cluster.clock)
     assert [outcome(each) for each in found.connections.values()] == [(None, None)] * 5
+
+
+def test_silent_servers_leave_time_to_those_that_may_not_be_open_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kafka_groups.admin.network.connection_checks._MAX_OPEN", 2)
+    with ExitStack() as stack, ScriptedCluster(brokers=1) as cluster:
+        mute = [stack.enter_context(accepting_only()) for _ in range(4)]
+        server = cluster.brokers[1].endpoint
+        started = cluster.clock()
+        found = check(ConnectionSettings(bootstrap=(*mute, server)), cluster.clock, 3.0)
+        assert cluster.clock() - started < 3.1
+    assert outcome(found.connections[server]) == (None, None)
+    assert {outcome(found.connections[each]) for each in mute} == {(SetupStep.PROTOCOL, "TIMEOUT")}
+
+
+def test_an_address_for_which_no_time_is_left_is_reported_as_not_checked() -> None:
+    with ScriptedCluster(brokers=1) as cluster:
+        found = check(cluster.settings(), cluster.clock, 0.0)
+        assert not cluster.brokers[1].received
+    (evidence,) = found.connections.values()
+    assert outcome(evidence) == (SetupStep.ADDRESS, "TIMEOUT")
+    assert str(evidence.error) == "no time was left to check it; raise --timeout, or name fewer servers"
