@@ -22,7 +22,7 @@ from kafka_groups.rendering.schemas import INTERRUPTED
 from kafka_groups.rendering.screen import Screen, inspect_streams, print_note, silence
 from kafka_groups.rendering.stderr import print_failures
 from kafka_groups.rendering.writers import Writer
-from kafka_groups.settings import resolve_settings
+from kafka_groups.settings import ConnectionSettings, resolve_settings
 
 _PROGRESS_INTERVAL: Final = 256
 _POLLS_BETWEEN_SEARCHES: Final = 100
@@ -187,15 +187,20 @@ class ClusterSession:
 
 @contextmanager
 def open_session(
-    connection: Connection, *, colour: str, make_writer: Callable[[Screen], Writer]
+    connection: Connection,
+    *,
+    colour: str,
+    make_writer: Callable[[Screen], Writer],
+    resolve: Callable[..., ConnectionSettings] = resolve_settings,
 ) -> Iterator[ClusterSession]:
     """Open a session for one command. If the command ends early, stdout still has a complete document.
 
+    `resolve` is `resolve_settings`, or adds to its errors.
     An error of the whole command (no broker responds, a file is refused) ends the document as failed, and is raised
     again for the root command.
     """
     try:
-        settings = resolve_settings(**connection.sources())
+        settings = resolve(**connection.sources())
     except AdminError as error:
         make_writer(inspect_streams(colour)).end([], [_failure_of(error)], status=ResultStatus.FAILED)
         raise
