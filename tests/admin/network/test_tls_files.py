@@ -70,6 +70,15 @@ def test_a_pipe_that_nobody_writes_is_an_error_within_the_timeout(
     assert str(caught.value).endswith("; write the PEM text to a file, and give that one")
 
 
+@pytest.mark.parametrize("name", ["certificate_file", "key_file", "crl_file"])
+def test_a_directory_in_place_of_a_file_has_a_next_step(
+    tmp_path: Path, name: str, certificate: Callable[[str], Path]
+) -> None:
+    others: dict[str, Any] = {"certificate_file": str(certificate("IP:127.0.0.1"))} if name == "key_file" else {}
+    with pytest.raises(SettingsError, match="it is a directory; give the path of a file"):
+        make_context(Tls(**{**others, name: str(tmp_path)}))
+
+
 @pytest.mark.skipif(not Path("/dev/zero").is_char_device(), reason="this system has no /dev/zero")
 @pytest.mark.parametrize("name", ["ca_file", "certificate_file", "key_file", "crl_file"])
 def test_a_device_without_an_end_is_refused(name: str, certificate: Callable[[str], Path]) -> None:

@@ -44,8 +44,10 @@ def replace_pipes(tls: Tls, timeout_s: float) -> Tls:
 
 
 def describe_special(path: str) -> str | None:
-    """Return why a file that is no regular one cannot be read twice; None for other files, and for an absent one."""
+    """Return why a path cannot be read, or not twice; None for regular files, and for an absent one."""
     mode = _mode(path)
+    if stat.S_ISDIR(mode):
+        return "it is a directory; give the path of a file"
     if stat.S_ISFIFO(mode):
         return f"it is a pipe, which can be read only once; {_STEP}"
     return _describe_device(mode)
