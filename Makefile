@@ -30,7 +30,7 @@ help:
 	@echo "make proof-access  every way to log in, its failures and sessions that end, on real brokers, repeated ten times"
 	@echo "make proof-changes  what undo promises, on real brokers under faults, which are repeated ten times; ten minutes"
 	@echo "make proof-kinds  what describe shows of real share, streams and Connect groups, against Kafka's own tools, repeated ten times"
-	@echo "make proof-pipeline  the derived tables against those of commit cd93aa5, on 200 random histories, and against an oracle, on 40 simulated worlds; 40 kills a storage"
+	@echo "make proof-pipeline  the derived tables against those of commit cd93aa5, on 200 random histories, and against an oracle, on 40 simulated clusters; 40 kills a storage"
 
 demo: $(READY)
 	$(BIN)/kafka-groups sandbox demo --port 0

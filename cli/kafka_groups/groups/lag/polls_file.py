@@ -16,20 +16,26 @@ _VERSION: Final = 2
 SCHEMA: Final = f"{_KIND}{_VERSION}"
 
 
-def format_polls(polls: Polls, cluster_id: str, isolation: str) -> str:
-    """Return the text of the file, a line for each partition. `isolation` is the level of its log ends."""
+def format_polls(polls: Polls, cluster_id: str, isolation: str, topics: Sequence[str] = ()) -> str:
+    """Return the text of the file, a line for each partition. `isolation` is the level of its log ends.
+
+    `topics` are those that narrow the polls, such as `orders:0,1`; none for all topics.
+    """
     lags = {group: [list(point) for point in points] for group, points in polls.lags.items()}
     count = len(polls.partitions)
     names = {"schema": SCHEMA, "cluster_id": cluster_id, "isolation": isolation}
-    head = json.dumps({**names, "partitions": count, "lags": lags})
+    narrowed = {"topics": list(topics)} if topics else {}
+    head = json.dumps({**names, **narrowed, "partitions": count, "lags": lags})
     lines = (_line(*key, partition) for key, partition in polls.partitions.items())
     return "\n".join([head, *lines, ""])
 
 
-def read_polls(text: str, *, name: str, cluster_id: str, isolation: str | None = None) -> Polls:
+def read_polls(
+    text: str, *, name: str, cluster_id: str, isolation: str | None = None, topics: Sequence[str] | None = None
+) -> Polls:
     """Return the polls in a file's text; an empty file has none.
 
-    Raises PollsFileError for a file of another kind, version, cluster or isolation level (None: any), and for a
+    Raises PollsFileError for a file of another kind, version, cluster, isolation level or topics (None: any), and for a
     damaged one.
     """
     if not text.strip():
@@ -41,6 +47,7 @@ def read_polls(text: str, *, name: str, cluster_id: str, isolation: str | None =
         _require_schema(head["schema"], name)
         found_id = head["cluster_id"]
         level = head.get("isolation")
+        narrowed = list(map(str, head.get("topics", ())))
         polls = _polls(head, [json.loads(line) for line in rest])
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, OverflowError) as error:
         msg = f"{name} is not a file of lag --polls, or it is damaged; use another file, or remove it"
@@ -52,7 +59,15 @@ def read_polls(text: str, *, name: str, cluster_id: str, isolation: str | None =
     if isolation is not None and level != isolation:
         msg = f"{name} has the polls of --isolation {level}, and this is --isolation {isolation}; use another file"
         raise PollsFileError(msg)
+    # The lag of a group on some topics would look like a change of its lag on all.
+    if topics is not None and narrowed != [*topics]:
+        msg = f"{name} has the polls of {_describe(narrowed)}, and this is {_describe(topics)}; use another file"
+        raise PollsFileError(msg)
     return polls
+
+
+def _describe(topics: Sequence[str]) -> str:
+    return " ".join(f"--topic {topic}" for topic in topics) or "all topics"
 
 
 def _require_schema(schema: Any, name: str) -> None:
@@ -93,12 +108,12 @@ def _line(group: str, topic: str, number: int, partition: PartitionPolls) -> str
     moves = ", ".join(map(_format_observation, partition.moves))
     head = [
         progress.since_ms,
-        progress.moves,
+        progress.offset_changes,
         [*progress.strengths],
         [*progress.intervals],
         progress.last_interval_ms,
-        progress.highest,
-        progress.unread_at_move,
+        progress.highest_offset,
+        progress.unread_at_last_change,
         progress.empty_since_ms,
         verdict.rule,
         verdict.since_ms,
@@ -129,16 +144,16 @@ def _partition(line: Any) -> PartitionPolls:
     if not moves or len(fallen) > 1:
         raise ValueError(line)
     last = _observation(end)
-    since_ms, count, strengths, intervals, last_interval_ms, highest, unread, empty_since_ms, *verdict = head
+    since_ms, count, strengths, intervals, last_interval_ms, highest_offset, unread, empty_since_ms, *verdict = head
     rule, verdict_since_ms = verdict
     progress = Progress(
         since_ms=int(since_ms),
-        moves=int(count),
+        offset_changes=int(count),
         strengths=_strengths(strengths, last),
         intervals=_strengths(intervals, last),
         last_interval_ms=int(last_interval_ms),
-        highest=int(highest),
-        unread_at_move=None if unread is None else int(unread),
+        highest_offset=int(highest_offset),
+        unread_at_last_change=None if unread is None else int(unread),
         empty_since_ms=None if empty_since_ms is None else int(empty_since_ms),
         short_floors=_floors(short_floors, last, SHORT_PERIOD_MS),
         long_floors=_floors(long_floors, last, LONG_PERIOD_MS),
