@@ -134,5 +134,9 @@ def test_settings_that_cannot_be_used_are_usage_errors(cluster: RightsCluster) -
     outcome = run("check", "-X", "security.protocol=SSL", "-X", "ssl.ca.location=absent.pem", bootstrap=server(cluster))
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     assert "cannot use the CA file absent.pem" in outcome.stderr
-    outcome = run("check", "--exclude", "b.*", bootstrap=server(cluster))
+
+
+@pytest.mark.parametrize("option", [("--exclude", "b.*"), ("--type", "share"), ("--state", "Empty")])
+def test_a_filter_without_a_selector_is_a_usage_error(cluster: RightsCluster, option: tuple[str, str]) -> None:
+    outcome = run("check", *option, bootstrap=server(cluster))
     assert (outcome.exit_code, "no group is selected" in outcome.stderr) == (2, True)

@@ -23,6 +23,7 @@ from kafka_groups.commands.lag_options import (
 from kafka_groups.commands.lag_output import LagOutput
 from kafka_groups.commands.lag_polls import PollsFile, open_polls
 from kafka_groups.commands.lag_watch import WatchOptions, watch_lag
+from kafka_groups.commands.record_settings import resolve_with_records
 from kafka_groups.conditions import Condition
 from kafka_groups.errors import ExportError, IncompleteResultError
 from kafka_groups.groups.lag.measurement import LagMeasurement, add_poll, measure_lag, summarize
@@ -40,6 +41,7 @@ from kafka_groups.options.selectors import filter_options, selector_options
 from kafka_groups.options.topics import format_topics, parse_topics
 from kafka_groups.rendering.views.lag import LAG_VIEWS, PACE_VIEW
 from kafka_groups.rendering.writers import FORMATS
+from kafka_groups.settings import resolve_settings
 from kafka_groups.verdicts import Limits
 
 _ISOLATION_LEVELS = {name: level for level, name in ISOLATION_LEVELS.items()}
@@ -100,7 +102,9 @@ def lag(
       kafka-groups lag --by partition --top 10 -b localhost:9092
     """
     request = _read_request(selectors, options, output_format)
-    with open_session(connection, colour=colour, make_writer=request.output.make_writer) as session:
+    make_writer = request.output.make_writer
+    resolve = resolve_with_records if request.output.with_time else resolve_settings
+    with open_session(connection, colour=colour, make_writer=make_writer, resolve=resolve) as session:
         _show_lag(session, request)
 
 

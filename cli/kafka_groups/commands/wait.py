@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from kafka_groups.commands.condition_options import describe_names, needs_time, read_condition
+from kafka_groups.commands.record_settings import resolve_with_records
 from kafka_groups.errors import CheckFailedError, IncompleteResultError
 from kafka_groups.groups.lag.measurement import read_lag
 from kafka_groups.groups.lag.reading import LagReading
@@ -28,6 +29,7 @@ from kafka_groups.options.signals import pause
 from kafka_groups.rendering.columns import Column, Entry
 from kafka_groups.rendering.views.lag import LAG_VIEWS, lag_columns, lag_document
 from kafka_groups.rendering.writers import open_writer
+from kafka_groups.settings import resolve_settings
 
 _VIEW = LAG_VIEWS[LagKey.GROUP]
 # The last poll begins when the time of --for is over.
@@ -89,7 +91,8 @@ def wait(
     limit_s = None if limit is None else parse_option_duration("--for", limit)
     columns = lag_columns(_VIEW, with_time=needs_time(condition))
     make_writer = partial(open_writer, output_format=output_format, command="wait", view=_VIEW, columns=columns)
-    with open_session(connection, colour=colour, make_writer=make_writer) as session:
+    resolve = resolve_with_records if needs_time(condition) else resolve_settings
+    with open_session(connection, colour=colour, make_writer=make_writer, resolve=resolve) as session:
         outcome = wait_until(
             partial(_poll, session, selectors, needs_time(condition)),
             condition,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
 from kafka_groups.admin import GroupAdmin
@@ -23,7 +24,7 @@ from kafka_groups.rendering.schemas import INTERRUPTED
 from kafka_groups.rendering.screen import Screen, inspect_streams, print_note, silence
 from kafka_groups.rendering.stderr import print_failures
 from kafka_groups.rendering.writers import Writer
-from kafka_groups.settings import resolve_settings
+from kafka_groups.settings import ConnectionSettings, resolve_settings
 
 _PROGRESS_INTERVAL: Final = 256
 _POLLS_BETWEEN_SEARCHES: Final = 100
@@ -188,23 +189,27 @@ class ClusterSession:
 
 @contextmanager
 def open_session(
-    connection: Connection, *, colour: str, make_writer: Callable[[Screen], Writer]
+    connection: Connection,
+    *,
+    colour: str,
+    make_writer: Callable[[Screen], Writer],
+    resolve: Callable[..., ConnectionSettings] = resolve_settings,
 ) -> Iterator[ClusterSession]:
     """Open a session for one command. If the command ends early, stdout still has a complete document.
 
-    An error of the whole command (no broker responds, a file is refused) ends the document as failed, and is raised
+    `resolve` is `resolve_settings`, or adds to its errors. An error of the whole command (no broker responds, a file is refused) ends the document as failed, and is raised
     again for the root command. SIGTERM ends the command as Ctrl-C does: a command of the settings that prints a token
     would go on otherwise.
     """
     with raise_on_sigterm():
-        yield from _open_session(connection, colour=colour, make_writer=make_writer)
+        yield from _open_session(partial(resolve, **connection.sources()), colour, make_writer)
 
 
 def _open_session(
-    connection: Connection, *, colour: str, make_writer: Callable[[Screen], Writer]
+    resolve: Callable[[], ConnectionSettings], colour: str, make_writer: Callable[[Screen], Writer]
 ) -> Iterator[ClusterSession]:
     try:
-        settings = resolve_settings(**connection.sources())
+        settings = resolve()
     except AdminError as error:
         make_writer(inspect_streams(colour)).end([], [_failure_of(error)], status=ResultStatus.FAILED)
         raise
