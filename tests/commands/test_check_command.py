@@ -85,8 +85,8 @@ def test_nothing_reached_is_exit_code_1_with_one_line_on_stderr() -> None:
     with refusing() as closed, refusing() as other:
         outcome = run("check", "billing", "--format", "csv", bootstrap=f"{closed},{other}")
     assert outcome.exit_code == 1
-    text = f"cannot connect to {closed}: connection refused; check the port, and whether the broker runs"
-    assert outcome.stderr == f"Error: {text} (CONNECTION_FAILED)\n"
+    step = "see KAFKA_GROUPS_BOOTSTRAP_SERVER; check the port, and whether the broker runs"
+    assert outcome.stderr == f"Error: cannot connect to {closed}: connection refused; {step} (CONNECTION_FAILED)\n"
     last = rows(outcome.stdout)[-1]
     assert [row["STATUS"] for row in rows(outcome.stdout)].count("failed") == 2
     assert (last["SUBJECT"], last["CHECK"], last["STATUS"]) == ("cluster", "rights", "skipped")

@@ -197,9 +197,9 @@ def open_session(
 ) -> Iterator[ClusterSession]:
     """Open a session for one command. If the command ends early, stdout still has a complete document.
 
-    `resolve` is `resolve_settings`, or adds to its errors. An error of the whole command (no broker responds, a file is refused) ends the document as failed, and is raised
-    again for the root command. SIGTERM ends the command as Ctrl-C does: a command of the settings that prints a token
-    would go on otherwise.
+    `resolve` is `resolve_settings`, or adds to its errors. An error of the whole command (no broker responds, a file is
+    refused) ends the document as failed, and is raised again for the root command. SIGTERM ends the command as Ctrl-C
+    does: a command of the settings that prints a token would go on otherwise.
     """
     with raise_on_sigterm():
         yield from _open_session(partial(resolve, **connection.sources()), colour, make_writer)
