@@ -49,7 +49,7 @@ def check(*, selectors: Selectors, output_format: str, colour: str, connection: 
     \b
     Examples:
       kafka-groups check -b localhost:9092
-      kafka-groups check billing --profile production
+      kafka-groups check -b localhost:9092 --format json | jq '.checks[] | select(.status != "ok")'
     """
     is_selected = selectors != Selectors()
     if is_selected:
