@@ -20,10 +20,10 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
-from kafka_groups.settings.tokens.jwt_signing import encode_bytes, sign_jwt
+from kafka_groups.settings.tokens.jwt_signature import encode_bytes, sign_jwt
 
 if TYPE_CHECKING:
-    from kafka_groups.settings.tokens.jwt_signing import SigningKey
+    from kafka_groups.settings.tokens.jwt_signature import SigningKey
 
 KEY_ID = "test-key"
 

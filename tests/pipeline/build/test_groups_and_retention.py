@@ -52,7 +52,7 @@ def observed(partition: int, hours: float, start: int, committed: int, lag: int)
 
 
 def near_the_log_start(name: str) -> tuple[list[Row], list[Row]]:
-    """Return facts: a partition with little lag, beside one whose last records are of the day before."""
+    """Return facts: a partition with little lag, beside one with its last records on the day before."""
     rows = [observed(0, *numbers) for numbers in OBSERVED[name]]
     rows += [observed(1, hours, 0, 9_000, 1) for hours, *_ in OBSERVED[name]]
     log_end = rows[0][1]["log_end_offset"]

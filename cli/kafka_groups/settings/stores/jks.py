@@ -95,7 +95,9 @@ def decrypt_key(entry: ProtectedKey, password: str) -> bytes | None:
     encrypted = content.der(_DER_BYTES)
     if len(encrypted) <= 2 * _DIGEST_BYTES:
         raise StoreError(_DAMAGED)
-    salt, body, digest = encrypted[:_DIGEST_BYTES], encrypted[_DIGEST_BYTES:-_DIGEST_BYTES], encrypted[-_DIGEST_BYTES:]
+    salt = encrypted[:_DIGEST_BYTES]
+    body = encrypted[_DIGEST_BYTES:-_DIGEST_BYTES]
+    digest = encrypted[-_DIGEST_BYTES:]
     secret = _encode(password)
     key = _xor(body, _keystream(secret, salt, len(body)))
     return key if hmac.compare_digest(_sha1(secret, key), digest) else None

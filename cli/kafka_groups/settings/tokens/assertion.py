@@ -13,7 +13,7 @@ from kafka_groups.errors import SettingsError, TokenFailedError
 from kafka_groups.settings.pairs import Setting
 from kafka_groups.settings.pem import PRIVATE_KEY, has_block, pem_blocks
 from kafka_groups.settings.secret_files import SecretFileError, read_limited
-from kafka_groups.settings.tokens.jwt_signing import (
+from kafka_groups.settings.tokens.jwt_signature import (
     ES256,
     RS256,
     KeyUnusableError,

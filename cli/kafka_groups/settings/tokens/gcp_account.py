@@ -15,7 +15,7 @@ from kafka_groups.errors import TokenFailedError
 from kafka_groups.settings.limits import Limit
 from kafka_groups.settings.pairs import Setting
 from kafka_groups.settings.tokens.http_client import HttpRequest, HttpResponse
-from kafka_groups.settings.tokens.jwt_signing import encode_bytes, encode_part
+from kafka_groups.settings.tokens.jwt_signature import encode_bytes, encode_part
 from kafka_groups.settings.tokens.token import Token, parse_token
 from kafka_groups.settings.tokens.token_endpoint import TokenEndpoint, endpoint_from
 from kafka_groups.settings.tokens.token_request import read_token, request_document

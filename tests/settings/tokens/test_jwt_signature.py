@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, utils
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from kafka_groups.settings.tokens.jwt_signing import KeyUnusableError, algorithm_of, load_key, sign_jwt
+from kafka_groups.settings.tokens.jwt_signature import KeyUnusableError, algorithm_of, load_key, sign_jwt
 from tests.fakes.jwt_tokens import make_jwks, make_key, sign_token, to_pem
 
 CLAIMS = {"sub": "me", "aud": ["kafka", "other"]}
