@@ -168,7 +168,7 @@ def test_a_keytab_that_gives_no_ticket_has_a_next_step(code: int, step: str, key
     assert step in failure(without_credentials(code), principal="bob", keytab=keytab)
 
 
-@pytest.mark.parametrize("name", ["{}/absent", "FILE:{}/absent", "{}", "a\0b"])
+@pytest.mark.parametrize("name", ["{}/absent", "FILE:{}/absent", "{}/a:b", "FILE:{}/a:b", "{}", "a\0b"])
 def test_a_keytab_that_cannot_be_read_is_named_with_the_reason(name: str, tmp_path: Path) -> None:
     text = failure(FakeLibrary(), keytab=name.format(tmp_path))
     assert text.startswith(f"the keytab {name.format(tmp_path)} cannot be read: ")

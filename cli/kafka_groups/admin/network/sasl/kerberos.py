@@ -5,6 +5,7 @@ The parameter `library` is the module gssapi (python-gssapi), or a fake of it.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafka_groups.admin.network.sasl.kerberos_errors import explain_cache, explain_keytab, explain_service
@@ -87,11 +88,14 @@ def start_context(library: Any, user: Any, credentials: KerberosCredentials, hos
 
 def _check_keytab(keytab: str) -> None:
     """Raise TicketFailedError if the file cannot be read: the library does not say why it finds no key."""
-    kind, separator, path = keytab.rpartition(":")
-    if separator and kind != "FILE":
+    kind, separator, rest = keytab.partition(":")
+    has_kind = bool(separator) and kind.isalpha() and kind.isupper()
+    if has_kind and kind != "FILE":
+        # Such as MEMORY:name, which is no file.
         return
+    path = rest if has_kind else keytab
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 # The text may be no path at all.
+        with Path(path).open("rb") as file:
             file.read(1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "its name has a NUL character"
