@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,22 @@ def test_a_first_token_may_take_as_long_as_the_caller_says() -> None:
     with pytest.raises(TokenFailedError, match="took too long"):
         opened({**SASL, "sasl.oauthbearer.token.command": command}, token_timeout_s=0.2)
     assert time.monotonic() - started < 10
+
+
+def test_a_signal_while_a_token_is_fetched_ends_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pid = tmp_path / "pid"
+
+    class Interrupted(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            if pid.exists() and pid.read_text().strip():
+                raise KeyboardInterrupt
+            return super().wait(timeout)
+
+    monkeypatch.setattr("kafka_groups.admin.librdkafka.threading.Event", Interrupted)
+    command = f"sh -c 'echo $$ > {pid}; sleep 60 & wait'"
+    with pytest.raises(KeyboardInterrupt):
+        opened({**SASL, "sasl.oauthbearer.token.command": command})
+    assert not Path(f"/proc/{pid.read_text().strip()}").exists()
 
 
 def test_a_token_that_has_expired_is_an_error_that_names_its_source(tmp_path: Path) -> None:

@@ -8,7 +8,10 @@ from collections.abc import Collection
 import pytest
 
 from kafka_groups.admin import GroupAdmin
+from kafka_groups.admin.network.connection import Connection
+from kafka_groups.admin.network.request_encoder import Frame
 from kafka_groups.errors import AuthenticationFailedError, TokenFailedError
+from kafka_groups.model import CommittedOffset
 from kafka_groups.settings import PasswordCredentials, TokenCredentials
 from kafka_groups.settings.limits import Limit
 from kafka_groups.settings.tokens.token import Token
@@ -31,11 +34,13 @@ class BrokenSource:
 
     def __init__(self, fails: Collection[int]) -> None:
         self.fetches = 0
+        self.is_slow = False
         self._fails = fails
 
     def fetch(self, limit: Limit) -> Token:
         """Return a token, or fail."""
-        del limit
+        while self.is_slow and not limit.is_over():
+            time.sleep(0.01)
         self.fetches += 1
         if self.fetches - 1 in self._fails:
             raise TokenFailedError("no token")
@@ -116,6 +121,43 @@ def test_a_token_that_is_not_there_yet_delays_no_request_before_the_end_of_the_s
             time.sleep(0.05)
         assert source.fetches >= 3
     assert len(cluster.requests_of("ApiVersions")) == 1
+
+
+def test_nothing_is_sent_in_the_last_tenth_of_a_session_without_a_new_token() -> None:
+    source = BrokenSource(fails=())
+    with (
+        SaslCluster(brokers=1, groups=GROUPS, lifetime_ms=100_000) as cluster,
+        GroupAdmin(cluster.settings(credentials=TokenCredentials(source=source))) as admin,
+    ):
+        admin.list_groups()
+        sent = len(cluster.brokers[1].received)
+        admin._pool._connections[cluster.brokers[1].endpoint, 0]._session.begin(100.0, time.monotonic() - 95)
+        source.is_slow = True
+        failure = admin.list_groups(timeout=0.3).failed[1]
+        assert (failure.name, "waits for a token from the source" in failure.message) == ("TIMEOUT", True)
+        assert len(cluster.brokers[1].received) == sent
+
+
+@pytest.mark.parametrize(("lifetime_ms", "is_one_by_one"), [(0, False), (900_000, False), (10_000, True)])
+def test_only_a_short_session_has_one_request_in_flight(
+    lifetime_ms: int, is_one_by_one: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_flight: list[int] = []
+    transmit = Connection._transmit
+
+    def record(connection: Connection, frame: Frame) -> None:
+        transmit(connection, frame)
+        in_flight.append(len(connection._in_flight))
+
+    monkeypatch.setattr(Connection, "_transmit", record)
+    groups = {f"g{number}": Group(coordinator=1, commits={("t", 0): 1}) for number in range(300)}
+    with (
+        SaslCluster(brokers=1, groups=groups, mechanism="PLAIN", lifetime_ms=lifetime_ms) as cluster,
+        cluster.admin(credentials=PLAIN) as admin,
+    ):
+        change = {("t", 0): CommittedOffset(2, None, "")}
+        admin.alter_consumer_group_offsets(dict.fromkeys(groups, change))
+    assert (max(in_flight) == 1) == is_one_by_one
 
 
 def test_a_refused_renewal_fails_the_request_that_waits_for_it() -> None:

@@ -158,7 +158,7 @@ class Connection:
             return f"is not connected: its host name '{self.endpoint.host}' is not resolved yet"
         if self.channel is None or not self.channel.is_connected:
             return "has not accepted the connection"
-        if self._handshake.is_waiting and self._handshake.step is not None:
+        if self._handshake.step is not None and (self._handshake.is_waiting or self._waiting):
             return self._handshake.step.describe()
         if self.versions is None:
             return f"accepted the connection but has not responded{open_step(self.channel, self._in_flight.values())}"
