@@ -86,6 +86,18 @@ def test_a_watch_of_lag_has_no_failed_poll(secured: SecuredBroker) -> None:
     assert len(rows) >= 8
 
 
+def test_wait_polls_over_many_sessions_with_one_connection(
+    secured: SecuredBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = unique_name("session")
+    commit(secured.bootstrap, group, make_topic(secured.bootstrap, records=8), 1)
+    condition = ("--until", "lag<0", "--for", "6s")
+    with counted_connections(monkeypatch) as connections:
+        outcome = run("wait", group, *condition, *secured.flags("operator"), bootstrap=None)
+    assert (outcome.exit_code, outcome.stderr.count("Error")) == (4, 1), outcome.stderr
+    assert len(connections) == 1
+
+
 def test_commits_of_many_groups_that_cross_the_end_of_sessions_are_all_known(
     secure: SecureBroker, tmp_path: Path
 ) -> None:

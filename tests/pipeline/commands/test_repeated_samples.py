@@ -55,3 +55,11 @@ def test_rows_written_before_the_directory_was_deleted_are_reported(fakes: FakeP
     assert document["tables"] == [{"table": "partition_offsets", "rows": 12}]
     assert [error["name"] for error in document["errors"]] == ["STORAGE_FAILED"]
     assert outcome.stderr.splitlines()[-1] == "Error: it is deleted"
+
+
+def test_all_samples_use_one_client_so_that_sessions_are_renewed(fakes: FakePipeline, data_dir: str) -> None:
+    done = fakes.sample.return_value
+    run_samples(fakes, data_dir, done, ConnectionFailedError("unavailable"), done, KeyboardInterrupt)
+    clients = [call.args[0] for call in fakes.sample.call_args_list]
+    assert len(clients) == 4
+    assert all(client is clients[0] for client in clients)
