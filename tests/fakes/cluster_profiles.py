@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -29,3 +32,14 @@ class ClusterProfiles:
     def run(self, *arguments: str, **environment: str) -> Outcome:
         """Run `kafka-groups` with these profiles, and without a bootstrap server."""
         return run(*arguments, bootstrap=None, XDG_CONFIG_HOME=str(self._directory), **environment)
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start `kafka-groups` with these profiles in a process of its own; its output is piped."""
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_GROUPS_")}
+        return subprocess.Popen(
+            [sys.executable, "-m", "kafka_groups", *arguments],
+            env={**inherited, "XDG_CONFIG_HOME": str(self._directory)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )

@@ -102,7 +102,7 @@ class ClusterReader:
             self._is_running = False
 
     def close(self) -> None:
-        """Close the connections, unless a thread still uses them."""
+        """Close the connections, unless a thread still uses them: it ends with the process after a signal."""
         if self.session is not None and not self._is_running:
             self.session.admin.close()
 

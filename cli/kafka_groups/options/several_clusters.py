@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -12,6 +12,12 @@ from kafka_groups.errors import IncompleteResultError, SettingsError
 from kafka_groups.exit_codes import ResultStatus
 from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.model import Failure, status_of
+from kafka_groups.options.cluster_outcomes import (
+    gather,
+    interrupted_failures,
+    raise_unusable_settings,
+    watch_progress,
+)
 from kafka_groups.options.cluster_session import (
     INTERRUPTED_FAILURE,
     ClusterSession,
@@ -20,9 +26,7 @@ from kafka_groups.options.cluster_session import (
 )
 from kafka_groups.options.cluster_threads import ClusterReader, ClusterThreads, Outcome, open_clusters
 from kafka_groups.options.connection import Connection
-from kafka_groups.options.warnings import print_warnings
 from kafka_groups.rendering.columns import Entry
-from kafka_groups.rendering.progress import ProgressBar
 from kafka_groups.rendering.screen import Screen, inspect_streams, print_note, silence
 from kafka_groups.rendering.stderr import lead_of, print_failures
 from kafka_groups.rendering.writers import Writer
@@ -78,10 +82,18 @@ class SeveralResults:
         for note in notes:
             print_note(self._screen, lead_of(self._screen, note.cluster) + note.text)
 
-    def end(self, failures: Sequence[Failure] = (), notes: Sequence[Note] = ()) -> ResultStatus:
-        """End the document, with failures and notes more, and return its status."""
+    def end(
+        self, failures: Sequence[Failure] = (), notes: Sequence[Note] = (), *, is_unchecked: bool = False
+    ) -> ResultStatus:
+        """End the document, with failures and notes more, and return its status.
+
+        `is_unchecked` if a condition had no group to check: then the command has failed.
+        """
         every = [*self._failures, *failures]
-        status = status_of(anything_failed=bool(every), anything_succeeded=self._anything_succeeded)
+        status = status_of(
+            anything_failed=bool(every) or is_unchecked,
+            anything_succeeded=self._anything_succeeded and not is_unchecked,
+        )
         if not self._is_broken:
             self._guard(lambda: self._writer.end([*self._notes, *notes], every, status=status))
         self._flush()
@@ -139,22 +151,6 @@ def open_screen(colour: str, output_format: str) -> Screen:
     return inspect_streams(colour)._replace(names_clusters=True)
 
 
-def watch_progress(
-    clusters: ClusterThreads, outcomes: Iterable[Outcome[object]], screen: Screen
-) -> Iterator[Outcome[object]]:
-    """Yield the outcomes; a progress bar counts the clusters, and warnings about their settings are printed."""
-    progress = ProgressBar(screen)
-    try:
-        for done, outcome in enumerate(outcomes, start=1):
-            progress("clusters", done, len(clusters.readers))
-            if outcome.reader.warnings:
-                progress.stop()
-                print_warnings(outcome.reader.warnings)
-            yield outcome
-    finally:
-        progress.stop()
-
-
 def note_shared_ids(clusters: ClusterThreads) -> list[Note]:
     """Return a note on each cluster that several profiles name."""
     return [
@@ -165,19 +161,6 @@ def note_shared_ids(clusters: ClusterThreads) -> list[Note]:
 
 def _join(names: Sequence[str]) -> str:
     return " and ".join(f"'{name}'" for name in names)
-
-
-def raise_unusable_settings(outcomes: Sequence[Outcome[object]], total: int) -> None:
-    """Raise the first error if the settings of no cluster can be used: it may be that of an option."""
-    unusable = [outcome.error for outcome in outcomes if isinstance(outcome.error, SettingsError)]
-    if len(unusable) == total:
-        raise unusable[0]
-
-
-def interrupted_failures(readers: Iterable[ClusterReader], ended: Iterable[ClusterReader]) -> list[Failure]:
-    """Return a failure for each cluster that had not ended when a signal came."""
-    names = {reader.name for reader in ended}
-    return [INTERRUPTED_FAILURE._replace(cluster=each.name) for each in readers if each.name not in names]
 
 
 def _write_as_they_end(
@@ -211,18 +194,11 @@ def _write_together(
     *,
     is_csv: bool,
 ) -> ResultStatus:
-    outcomes: list[Outcome[object]] = []
-    interrupt: BaseException | None = None
-    try:
-        outcomes.extend(watch_progress(clusters, clusters.run(body), screen))
-    except (KeyboardInterrupt, SystemExit) as error:
-        interrupt = error
-    raise_unusable_settings(outcomes, len(clusters.readers))
-    by_name = {outcome.reader.name: result_of(outcome) for outcome in outcomes}
-    ordered = [by_name[reader.name] for reader in clusters.readers if reader.name in by_name]
+    gathered = gather(clusters, body, screen)
+    ordered = [result_of(outcome) for outcome in gathered.outcomes]
     if is_csv:
         ordered = _require_one_table(ordered)
-    failures = interrupted_failures(clusters.readers, [outcome.reader for outcome in outcomes])
+    failures = gathered.unended
     try:
         results.add_notes(note_shared_ids(clusters))
         results.write(ordered)
@@ -233,8 +209,8 @@ def _write_together(
         raise
     known = [failure for result in ordered for failure in result.failures]
     results.print_rest(after_rows, [*known, *failures])
-    if interrupt is not None:
-        raise interrupt
+    if gathered.interrupt is not None:
+        raise gathered.interrupt
     return status
 
 

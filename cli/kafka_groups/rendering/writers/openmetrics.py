@@ -28,11 +28,12 @@ class OpenMetricsWriter:
         self._metrics = metrics
         self._prefix = prefix
         self._clock = clock
-        self._rows: list[Any] = []
+        self._rows: list[tuple[str, Sequence[Any]]] = []
 
     def add(self, entry: Entry) -> None:
         """Keep the rows: the samples of a metric stand together."""
-        self._rows += entry.rows
+        cluster = "" if entry.cluster is None else f'cluster="{_label(entry.cluster.name)}",'
+        self._rows.append((cluster, entry.rows))
 
     def end(self, notes: Iterable[Note], failures: Iterable[Failure], *, status: str) -> None:
         """Write all samples, the number of failures, and the time."""
@@ -44,10 +45,16 @@ class OpenMetricsWriter:
         self._write("\n".join([*lines, "# EOF", ""]))
 
 
-def _family(metric: Metric, rows: Iterable[Any]) -> list[str]:
+def _family(metric: Metric, parts: Iterable[tuple[str, Sequence[Any]]]) -> list[str]:
+    """Return the lines of a metric; each part has the label of a cluster, and the rows of it."""
     values = attrgetter(metric.value) if metric.value else lambda _row: 1
     labels = [(name, attrgetter(attribute)) for name, attribute in metric.labels]
-    samples = [f"{metric.name}{{{_labels(row, labels)}}} {value}" for row in rows if (value := values(row)) is not None]
+    samples = [
+        f"{metric.name}{{{cluster}{_labels(row, labels)}}} {value}"
+        for cluster, rows in parts
+        for row in rows
+        if (value := values(row)) is not None
+    ]
     return [*_head(metric.name, metric.help), *samples]
 
 
