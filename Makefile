@@ -1,7 +1,9 @@
 # Needs Python 3.11 or newer and make; everything else is installed by make. `make demo` shows the tool, `make test` tests it.
 PYTHON ?= python3
 BIN := .venv/bin
-READY := .venv/.ready
+# With KERBEROS=1 the tests also run against a KDC: they need a compiler and Debian's packages of .ci/run.
+KERBEROS ?=
+READY := .venv/.ready $(if $(filter 1,$(KERBEROS)),.venv/.kerberos)
 
 SPARK_4_2 := .venv-spark-4.2
 
@@ -18,6 +20,7 @@ help:
 	@echo "make demo-pipeline  the same for the pipeline: history of groups, lag in time, a report"
 	@echo "make unit         the tests that need no broker and no Spark, in $(WORKERS) processes, without slow ones"
 	@echo "make test         all tests, those against real brokers included, on Spark 4.3"
+	@echo "KERBEROS=1 make test  also those against a KDC, which need a compiler and the packages of .ci/run"
 	@echo "make test-spark-4.2  the tests of the pipeline on Spark 4.2"
 	@echo "make mutation     100 random faults in the core, and how many of them the unit tests notice; an hour"
 	@echo "make check        format, lint, types, import rules, wording and generated files"
@@ -27,7 +30,7 @@ help:
 	@echo "make proof-access  every way to log in, its failures and sessions that end, on real brokers, repeated ten times"
 	@echo "make proof-changes  what undo promises, on real brokers under faults, which are repeated ten times; ten minutes"
 	@echo "make proof-kinds  what describe shows of real share, streams and Connect groups, against Kafka's own tools, repeated ten times"
-	@echo "make proof-pipeline  the derived tables against those of commit cd93aa5, on 200 random histories, and against an oracle, on 40 simulated worlds; 40 kills a storage"
+	@echo "make proof-pipeline  the derived tables against those of commit cd93aa5, on 200 random histories, and against an oracle, on 40 simulated clusters; 40 kills a storage"
 
 demo: $(READY)
 	$(BIN)/kafka-groups sandbox demo --port 0
@@ -99,16 +102,28 @@ lock: $(READY)
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-emit-find-links --no-annotate --no-header --extra dev --no-emit-package kafka-groups pyproject.toml \
 	    --override .venv/spark-4.2.txt -o requirements-spark-4.2.txt
+	echo 'gssapi==1.12.0' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	    --no-emit-index-url --no-emit-find-links --no-annotate --no-header - -o requirements-kerberos.txt
+	echo 'Cython==3.3.0 setuptools' | tr ' ' '\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
+	    --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header - \
+	    -o requirements-kerberos-build.txt
 
 clean:
 	rm -rf .venv $(SPARK_4_2)
 
-$(READY): requirements-dev.txt pyproject.toml
+.venv/.ready: requirements-dev.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	    { echo "Python 3.11 or newer is needed; choose one with PYTHON=python3.12 make $(MAKECMDGOALS)" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+# The library of Kerberos is compiled here, by tools whose hashes are checked, too.
+.venv/.kerberos: requirements-kerberos-build.txt requirements-kerberos.txt .venv/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-kerberos-build.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-build-isolation \
+	    -r requirements-kerberos.txt
 	@touch $@
 
 $(SPARK_4_2)/.ready: requirements-spark-4.2.txt pyproject.toml

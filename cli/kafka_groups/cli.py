@@ -38,6 +38,7 @@ _COMMANDS: Final = {
     ),
     "offsets": LazyCommand("kafka_groups.commands.offsets:offsets", "List offsets of groups, by partition."),
     "lag": LazyCommand("kafka_groups.commands.lag:lag", "Show how far groups are behind, the worst first."),
+    "check": LazyCommand("kafka_groups.commands.check:check", "Check why a connection fails, and rights."),
     "wait": LazyCommand("kafka_groups.commands.wait:wait", "Wait until a condition holds for groups."),
     "orphans": LazyCommand("kafka_groups.commands.orphans:orphans", "List commits that nobody reads."),
     "reset": LazyCommand("kafka_groups.commands.reset:reset", "Reset offsets of groups."),
@@ -46,8 +47,7 @@ _COMMANDS: Final = {
         "kafka_groups.commands.delete_offsets:delete_offsets", "Delete offsets of groups on topics."
     ),
     "remove-members": LazyCommand(
-        "kafka_groups.commands.remove_members:remove_members",
-        "Remove members from a group.",
+        "kafka_groups.commands.remove_members:remove_members", "Remove members from a group."
     ),
     "undo": LazyCommand("kafka_groups.commands.undo:undo", "Restore the commits before a change."),
     "pipeline": LazyCommand("kafka_groups.cli:pipeline", "Keep the history of groups in tables, and report on it."),

@@ -25,7 +25,10 @@ KafkaGroupsError                  carries the exit code of the command
     │   └── BrokerTimeoutError    TIMEOUT: the broker sent nothing until a timeout
     ├── TlsFailedError            TLS_FAILED
     ├── AuthenticationFailedError AUTHENTICATION_FAILED
-    │   └── TokenFailedError      TOKEN_FAILED: there is no token to send to the broker
+    │   ├── TokenFailedError      TOKEN_FAILED: there is no token to send to the broker
+    │   ├── MissingFeatureError   librdkafka is built without what the settings need
+    │   └── TicketFailedError     there is no Kerberos ticket for the broker
+    │       └── ServiceUnknownError the KDC does not know the broker's service
     ├── ConfigProviderError       CONFIG_PROVIDER_FAILED
     ├── UnsupportedVersionError   UNSUPPORTED_VERSION
     ├── InvalidRequestError       INVALID_REQUEST, with Kafka's code
@@ -177,6 +180,18 @@ class TokenFailedError(AuthenticationFailedError):
     """A token that could not be fetched: from a file, a command, an endpoint or a cloud service."""
 
     name = "TOKEN_FAILED"
+
+
+class TicketFailedError(AuthenticationFailedError):
+    """A Kerberos ticket that could not be obtained: from the ticket cache, the keytab, or the KDC."""
+
+
+class ServiceUnknownError(TicketFailedError):
+    """A broker whose service, or whose host name, the KDC does not know; it may know those of others."""
+
+
+class MissingFeatureError(AuthenticationFailedError):
+    """Credentials that need a feature which this build of librdkafka does not have."""
 
 
 class ConfigProviderError(AdminError):

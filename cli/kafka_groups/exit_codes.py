@@ -98,6 +98,11 @@ _OWN: Final[Mapping[str, Meanings]] = MappingProxyType(
             f"the condition holds for every group, but {_SOME_FAILED}",
             "the condition did not hold in time",
         ),
+        "check": _meanings(
+            "no check failed",
+            "no server was reached, or all checks failed",
+            "some servers, brokers, groups or topics failed",
+        ),
         "orphans": _meanings(
             "all was read, or no group matches", "nothing could be read, or a file cannot be written", _SOME_FAILED
         ),

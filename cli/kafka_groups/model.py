@@ -15,6 +15,7 @@ from kafka_groups.exit_codes import ResultStatus
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from kafka_groups.acl_operations import AclOperation
     from kafka_groups.members import ConnectWorker, StreamsMember, Topology
 
 K = TypeVar("K", bound=Hashable)
@@ -167,7 +168,8 @@ class GroupDescription(NamedTuple):
     """The state and the members of a group, without both (`is_described` False) if only its offsets are known.
 
     Epochs are None for classic groups, the assignor if unknown, `topology` except for streams groups. `unnamed_topics`
-    has ids whose names were not found.
+    has ids whose names were not found. `authorized_operations` are what the user may do with the group (KIP-430), None
+    if not requested or unknown.
     """
 
     group: str
@@ -182,6 +184,7 @@ class GroupDescription(NamedTuple):
     unnamed_topics: Mapping[str, Failure] = MappingProxyType({})
     is_described: bool = True
     topology: Topology | None = None
+    authorized_operations: frozenset[AclOperation] | None = None
 
     @property
     def member_count(self) -> int | None:

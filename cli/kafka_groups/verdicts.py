@@ -91,18 +91,18 @@ class Evidence(NamedTuple):
       `loss_ms`: until it reaches the commit, at the earliest; `kept_ms`: how long the log keeps a record;
       `unread_at_deletion`: records that the log had at the last move, and that are not read yet.
     - `members`: of the group; `empty_ms`: since when observations have seen none of them.
-    - `moves`: how many were seen, since the first observation.
+    - `offset_changes`: how often observations saw another committed offset than the one before.
     - `waiting_ms`: how long the group has waited; `silent_ms`: the same, where a commit at the same offset is no wait.
     - `usual_wait_ms`: the second longest wait that ended, or the only one; each counts half after twelve hours.
-    - `repeated_commits`: commits at the same offset since the last move. Only history knows commits.
+    - `repeated_commits`: commits at the same offset since the last change. Only history knows commits.
     - `to_reach`: by how much the commit is below an earlier one.
-    - `unread_at_move`: records that the observation before the last move saw, and the group had not read at the move.
+    - `unread_at_last_change`: records that the observation before the last change saw, and that change left unread.
     - `growths`: the growth of the lag by the length of a third; a missing length is unknown.
     """
 
     lag: int | None
     members: int | None
-    moves: int
+    offset_changes: int
     waiting_ms: int
     silent_ms: int
     usual_wait_ms: int
@@ -116,7 +116,7 @@ class Evidence(NamedTuple):
     loss_ms: float | None = None
     kept_ms: float | None = None
     unread_at_deletion: int | None = None
-    unread_at_move: int | None = None
+    unread_at_last_change: int | None = None
     growths: Mapping[int, Growth] = MappingProxyType({})
 
 
@@ -166,11 +166,11 @@ RULES: Final[tuple[Rule, ...]] = (
         "STOP",
         (_LAGS, Comparison("members", "==", 0), Comparison("empty_ms", ">=", "stop_after_ms"), *_IS_SILENT),
     ),
-    Rule("stopped", "STOP", (_LAGS, Comparison("moves", ">=", 2), *_IS_SILENT)),
+    Rule("stopped", "STOP", (_LAGS, Comparison("offset_changes", ">=", 2), *_IS_SILENT)),
     Rule(
         "stopped_unseen",
         "STOP",
-        (_LAGS, Comparison("moves", "<", 2), Comparison("silent_ms", ">=", 15 * MINUTE_MS), _IS_SILENT_ENOUGH),
+        (_LAGS, Comparison("offset_changes", "<", 2), Comparison("silent_ms", ">=", 15 * MINUTE_MS), _IS_SILENT_ENOUGH),
     ),
     Rule("rewound", "REWIND", (_LAGS, Comparison("to_reach", ">", 0))),
     Rule("stalled", "STALL", (_LAGS, Comparison("repeated_commits", ">=", 3), *_IS_WAITING)),
@@ -198,8 +198,8 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("no_lag", "OK", (Comparison("lag", "<=", "allowed_lag"),)),
     Rule("falling_behind", "WARN", (*_GROWS_EVENLY, Comparison("grown", ">", "produced", 0.025)), SHORT_THIRDS_MS),
     Rule("slow_leak", "WARN", (*_GROWS_EVENLY, Comparison("grown", ">", "produced", 0.005)), LONG_THIRDS_MS),
-    Rule("batch", "OK", (Comparison("moves", ">=", 3), Comparison("silent_ms", ">=", "stop_after_ms"))),
-    Rule("keeping_up", "OK", (Comparison("unread_at_move", "<=", "allowed_lag"),)),
+    Rule("batch", "OK", (Comparison("offset_changes", ">=", 3), Comparison("silent_ms", ">=", "stop_after_ms"))),
+    Rule("keeping_up", "OK", (Comparison("unread_at_last_change", "<=", "allowed_lag"),)),
     Rule("keeping_up", "OK", (Comparison("grown", KNOWN),), SHORT_THIRDS_MS[:1]),
     Rule("incomplete", "UNKNOWN", ()),
 )

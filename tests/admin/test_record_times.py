@@ -147,6 +147,12 @@ def test_an_error_of_a_partition_fails_its_positions_and_no_other(code: int, nam
     assert consumer.now == 1
 
 
+def test_a_topic_that_may_only_be_described_names_the_right_that_reading_needs() -> None:
+    denied = Record(("t", 0), code=KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    failed = read(FakeConsumer([denied]), ("t", 0, 5)).failed[RecordPosition("t", 0, 5)]
+    assert failed.message == "not allowed: the age of a record needs READ on the topic"
+
+
 def test_errors_that_name_no_partition_are_ignored() -> None:
     batch = [Record((None, None), code=KafkaError.GROUP_AUTHORIZATION_FAILED), Record(("t", 0), 5, 50)]
     assert read(FakeConsumer(batch), ("t", 0, 5)).failed == {}

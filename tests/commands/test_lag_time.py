@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.admin.api import RecordPosition, RecordTime
+from kafka_groups.errors import MissingFeatureError
 from tests.fakes.fake_admin import FakeCluster, run
 
 if TYPE_CHECKING:
@@ -135,3 +136,13 @@ def test_a_condition_on_a_note_on_time_implies_time(cluster: FakeCluster) -> Non
     reads = len(cluster.record_requests)
     assert (reads, run("lag", "behind", "--fail-if", "note==data_loss").exit_code) == (4, 0)
     assert len(cluster.record_requests) == reads
+
+
+@pytest.mark.parametrize(
+    "arguments", [("lag", "--time"), ("lag", "--fail-if", "time_lag>5m"), ("wait", "g", "--until", "time_lag<5m")]
+)
+def test_commands_with_time_end_with_exit_code_1(arguments: tuple[str, ...], cluster: FakeCluster) -> None:
+    cluster.admin.require_record_times.side_effect = MissingFeatureError("no Kerberos")
+    outcome = run(*arguments)
+    assert (outcome.exit_code, outcome.stderr) == (1, "Error: no Kerberos\n")
+    assert cluster.admin.list_groups.call_count == 0

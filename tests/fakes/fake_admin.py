@@ -136,6 +136,7 @@ class FakeCluster(FakeChanges):
                 "describe_topics": self._describe_topics,
                 "describe_topic_configs": self._describe_topic_configs,
                 "list_partitions": self._list_partitions,
+                "require_record_times": lambda: None,
                 "list_topics": lambda **_: Results(succeeded={name: self._topic(name) for name in self.partitions}),
                 "list_record_times": self._list_record_times,
                 **self.effects(),

@@ -33,6 +33,7 @@ NEWEST: Mapping[str, tuple[int, int]] = {
     "ConsumerGroupDescribe": (0, 1),
     "DeleteGroups": (0, 2),
     "DeleteShareGroupOffsets": (0, 0),
+    "DescribeCluster": (0, 2),
     "DescribeGroups": (0, 6),
     "DescribeShareGroupOffsets": (0, 1),
     "FindCoordinator": (0, 6),

@@ -58,10 +58,7 @@ class SimulatedClock:
 
     def pool(self, settings: ConnectionSettings, *, resolve: Resolve = resolve) -> BrokerPool:
         """Return connections that wait with this clock."""
-        pool = BrokerPool(settings, clock=self, resolve=resolve)
-        pool._selector.close()
-        pool._selector = SimulatedSelector(self)
-        return pool
+        return BrokerPool(settings, clock=self, resolve=resolve, make_selector=lambda: SimulatedSelector(self))
 
     def serve_commands(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Let the clients of commands wait with this clock, in use from now on."""

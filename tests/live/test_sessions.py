@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -20,14 +21,17 @@ from kafka_groups.settings import settings_from
 from tests.fakes.fake_admin import run
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit
+from tests.live.secure_broker import SecureBroker
 from tests.live.secured_broker import SecuredBroker
+from tests.live.ways_in import open_ways_in
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 # `make proof-access` polls for two minutes.
 _POLLING_S = 8 if os.environ.get("PROOF_REPETITIONS") is None else 120
 _GROUPS = 1000
-# A session lasts 2 s, and is renewed after 1.7 s.
-_BEFORE_RENEWAL_S = (1.2, 1.5, 1.65)
+_TOKEN_LIFETIME_S = 10
+# A session is renewed after 85 % of it.
+_BEFORE_RENEWAL_S = (7.5, 8.3)
 
 
 @contextmanager
@@ -83,18 +87,23 @@ def test_a_watch_of_lag_has_no_failed_poll(secured: SecuredBroker) -> None:
     assert len(rows) >= 8
 
 
-def test_commits_of_many_groups_that_cross_the_end_of_a_session_are_all_known(secured: SecuredBroker) -> None:
-    topic = make_topic(secured.bootstrap, records=8)
+def test_commits_of_many_groups_that_cross_the_end_of_a_session_are_all_known(
+    secure: SecureBroker, tmp_path: Path
+) -> None:
+    """The token, and with it the session, lasts ten seconds."""
+    topic = make_topic(secure.bootstrap, records=8)
     lead = unique_name("crossing")
     groups = [f"{lead}-{number}" for number in range(_GROUPS)]
-    with GroupAdmin(settings_from(secured.client("operator"))) as admin:
-        for offset, pause_s in enumerate(_BEFORE_RENEWAL_S, start=1):
-            admin.list_groups().all()
-            time.sleep(pause_s)
-            changes = {group: {(topic, 0): CommittedOffset(offset, None, "")} for group in groups}
-            results = admin.alter_consumer_group_offsets(changes)
-            assert results.failed == {}
-            assert {failure for each in results.succeeded.values() for failure in each.values()} == {None}
-            read = admin.list_consumer_group_offsets(dict.fromkeys(groups)).all()
-            assert {commit.offset for each in read.values() for _, commit in each.rows() if commit} == {offset}
-        admin.delete_consumer_groups(groups)
+    with open_ways_in(secure, tmp_path) as ways:
+        ways.endpoint.lifetime_s = _TOKEN_LIFETIME_S
+        with GroupAdmin(settings_from(ways.properties("OIDC"))) as admin:
+            for offset, pause_s in enumerate(_BEFORE_RENEWAL_S, start=1):
+                admin.list_groups().all()
+                time.sleep(pause_s)
+                changes = {group: {(topic, 0): CommittedOffset(offset, None, "")} for group in groups}
+                results = admin.alter_consumer_group_offsets(changes)
+                assert results.failed == {}
+                assert {failure for each in results.succeeded.values() for failure in each.values()} == {None}
+                read = admin.list_consumer_group_offsets(dict.fromkeys(groups)).all()
+                assert {commit.offset for each in read.values() for _, commit in each.rows() if commit} == {offset}
+            admin.delete_consumer_groups(groups)

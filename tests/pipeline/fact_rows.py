@@ -22,7 +22,7 @@ def at(seconds: float, *, since: datetime = NOON) -> datetime:
 
 
 def commit(seconds: float, offset: int | None, *, source: int | None = None, **others: Any) -> Row:
-    """A commit record, or a sample without `source`; without an offset a removal."""
+    """Return a commit record, or a sample without `source`; without an offset, a deletion."""
     row = {
         "cluster_id": "c",
         "origin": "sample" if source is None else "topic",
@@ -46,28 +46,28 @@ def ends(seconds: float, end: int | None, *, start: int | None = 0, **others: An
 
 
 def event(seconds: float, event_type: str, kind: str, *, source: int, **others: Any) -> Row:
-    """A record of a group."""
+    """Return a record of a group."""
     row = {"cluster_id": "c", "origin": "topic", "source_partition": 0, "source_offset": source, "group": "g"}
     row |= {"record_time": at(seconds), "record_name": kind, "event_type": event_type, "is_tombstone": False}
     return row | others
 
 
 def put(storage: Storage, table: Table, batch: str, rows: Iterable[Row]) -> None:
-    """The rows as one batch."""
+    """Append the rows as one batch."""
     names = [column.name for column in table.columns]
     listed = [{name: row.get(name) for name in names} for row in rows]
     append(storage, batch, pa.Table.from_pylist(listed, schema=table.arrow()), table=table)
 
 
 def put_all(storage: Storage, batch: str, facts: Mapping[str, Sequence[Row]]) -> None:
-    """Rows by table name."""
+    """Append the rows of each table, by its name, as a batch with the same name."""
     for name, rows in facts.items():
         if rows:
             put(storage, TABLES[name], batch, rows)
 
 
 def new_storage(into: Path | str) -> Storage:
-    """An empty storage, whose directory is there."""
+    """Return an empty storage, whose directory exists."""
     storage = open_storage(str(into), create=True)
     storage.make()
     return storage

@@ -36,7 +36,7 @@ class Seen:
 
     `log` differs between two logs, and between commits before and after a removal. `commit_ms` is the time of the last
     commit, and `repeated` the number of commits that repeated its offset, both None if no record shows the commit.
-    `highest` is the highest offset that records show since the observation before; None if they show none.
+    `highest_offset` is the highest offset that records show since the observation before; None if they show none.
     """
 
     at_ms: int
@@ -47,12 +47,12 @@ class Seen:
     members: int | None = None
     commit_ms: int | None = None
     repeated: int | None = None
-    highest: int | None = None
+    highest_offset: int | None = None
 
     @property
     def top(self) -> int:
         """The highest offset since the observation before, from records or from this observation, that the log has."""
-        return min(self.end, self.offset if self.highest is None else max(self.offset, self.highest))
+        return min(self.end, self.offset if self.highest_offset is None else max(self.offset, self.highest_offset))
 
     @property
     def lag(self) -> int | None:
@@ -82,7 +82,7 @@ def judge_all(seen: Sequence[Seen], limits: Limits) -> Iterator[Verdict]:
 def gather_evidence(own: Sequence[Seen], limits: Limits) -> Evidence:
     """Return the evidence at the last one of the observations of one log."""
     now = own[-1]
-    moves = [(before, after) for before, after in pairwise(own) if before.offset != after.offset]
+    changes = [(before, after) for before, after in pairwise(own) if before.offset != after.offset]
     since_ms = waits_since(own, limits)
     steps = [after.at_ms - before.at_ms for before, after in pairwise(own)]
     waits = [
@@ -98,7 +98,7 @@ def gather_evidence(own: Sequence[Seen], limits: Limits) -> Evidence:
     return Evidence(
         lag=now.lag,
         members=now.members,
-        moves=len(moves),
+        offset_changes=len(changes),
         waiting_ms=waiting_ms,
         silent_ms=waiting_ms if now.commit_ms is None else max(0, min(waiting_ms, now.at_ms - now.commit_ms)),
         usual_wait_ms=usual_wait_ms,
@@ -107,7 +107,7 @@ def gather_evidence(own: Sequence[Seen], limits: Limits) -> Evidence:
         to_reach=max(0, highest_since_reset(own) - now.offset),
         lost_records=max(0, now.start - now.offset),
         **measure_deletion(own),
-        unread_at_move=max(0, moves[-1][0].end - moves[-1][1].offset) if moves else None,
+        unread_at_last_change=max(0, changes[-1][0].end - changes[-1][1].offset) if changes else None,
         growths={third_ms: growth for third_ms in _PERIODS_MS if (growth := grow(own, third_ms, usual_wait_ms))},
     )
 
@@ -186,7 +186,7 @@ def offset_before_reset(before: Seen | None, after: Seen) -> int | None:
     observation before it; None for the first one of the log.
     """
     known = [] if before is None else [before]
-    offsets = [seen.offset for seen in known] + ([] if after.highest is None else [after.highest])
+    offsets = [seen.offset for seen in known] + ([] if after.highest_offset is None else [after.highest_offset])
     has_fallen = bool(offsets) and after.offset < max(offsets)
     return max(offsets) if has_fallen and 0 in [seen.members for seen in (*known, after)] else None
 

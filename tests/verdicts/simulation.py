@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import click
 import numpy as np
 
-from kafka_groups.pipeline.build.frames import KeyProgress, LagFloors, LogStarts
+from kafka_groups.pipeline.build.frames import KeyProgress, LagMinima, LogStarts
 from kafka_groups.pipeline.build.kernels.verdicts import RANK_OF_RULE, RULE_NAMES, judge_observations
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Floats, Ints
 from kafka_groups.verdicts import VERDICTS, Limits
@@ -101,7 +101,7 @@ def make_streams(
 def judge_streams(streams: Sequence[Stream], poll_s: float, source: str) -> Judged:
     """Return the evaluations of the groups of streams."""
     seen = observe(streams, poll_s, has_commits=source == "history")
-    before = (KeyProgress.empty(), LagFloors.empty(), LogStarts.empty())
+    before = (KeyProgress.empty(), LagMinima.empty(), LogStarts.empty())
     progress, _, _ = judge_observations(seen.observations, *before, LIMITS)
     partitions = streams[0].setting.partitions
     stream = seen.observations.key // partitions

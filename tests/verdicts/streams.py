@@ -226,7 +226,7 @@ def _observe_partition(
         "member_count": np.where(stream.is_present[at_s.astype(np.int64)], MEMBERS, 0),
         "commit_ms": start_ms + np.floor(stream.commit_s[commit] * 1_000).astype(np.int64) if has_commits else unknown,
         "repeated_commits": repeated[commit] if has_commits else unknown,
-        "highest": _find_highest(committed, commit) if has_commits else committed[commit],
+        "highest_offset": _find_highest(committed, commit) if has_commits else committed[commit],
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pytest
 
-from kafka_groups.pipeline.build.frames import KeyProgress, LagFloors, LogStarts
+from kafka_groups.pipeline.build.frames import KeyProgress, LagMinima, LogStarts
 from kafka_groups.pipeline.build.kernels.verdicts import RULE_NAMES, judge_observations
 from kafka_groups.pipeline.frames.arrays import Flags, Floats, Ints
 from kafka_groups.verdicts import Evidence, Limits, judge
@@ -35,7 +35,7 @@ class Judged(NamedTuple):
 
 def judge_streams(streams: Sequence[Stream], poll_s: float, retention: Retention) -> Judged:
     seen = observe(streams, poll_s, has_commits=True, retention=retention)
-    before = (KeyProgress.empty(), LagFloors.empty(), LogStarts.empty())
+    before = (KeyProgress.empty(), LagMinima.empty(), LogStarts.empty())
     progress, _, _ = judge_observations(seen.observations, *before, LIMITS)
     observations = seen.observations
     return Judged(observations.key, seen.at_s, progress.rule == LOSING, observations.lost_records > 0)
@@ -89,7 +89,7 @@ def test_a_group_that_loses_records_by_the_third_move_is_not_warned_of_before() 
 CLOSE: Final = Evidence(
     lag=500,
     members=1,
-    moves=1,
+    offset_changes=1,
     waiting_ms=0,
     silent_ms=0,
     usual_wait_ms=0,

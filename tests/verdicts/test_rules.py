@@ -29,13 +29,13 @@ LIMITS: Final = Limits(allowed_lag=5, stop_after_ms=2 * MINUTE_MS)
 READING: Final = Evidence(
     lag=50,
     members=2,
-    moves=9,
+    offset_changes=9,
     waiting_ms=1_000,
     silent_ms=1_000,
     usual_wait_ms=10_000,
     repeated_commits=0,
     lost_records=0,
-    unread_at_move=0,
+    unread_at_last_change=0,
 )
 # A lag that grows by 100 records of 1,000, evenly.
 GROWTH: Final = Growth(
@@ -73,9 +73,9 @@ def test_a_wait_above_one_and_a_half_usual_ones_is_stopped(silent_ms: int, rule:
     assert judge_with(silent_ms=silent_ms, usual_wait_ms=10 * MINUTE_MS) == rule
 
 
-@pytest.mark.parametrize(("moves", "rule"), [(1, "keeping_up"), (2, "stopped")])
-def test_one_move_is_not_enough_for_stopped_with_members(moves: int, rule: str) -> None:
-    assert judge_with(moves=moves, silent_ms=2 * MINUTE_MS) == rule
+@pytest.mark.parametrize(("offset_changes", "rule"), [(1, "keeping_up"), (2, "stopped")])
+def test_one_change_is_not_enough_for_stopped_with_members(offset_changes: int, rule: str) -> None:
+    assert judge_with(offset_changes=offset_changes, silent_ms=2 * MINUTE_MS) == rule
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,11 @@ def test_one_move_is_not_enough_for_stopped_with_members(moves: int, rule: str) 
     ],
 )
 def test_without_members_stopped_needs_no_move(members: int | None, empty_ms: int | None, rule: str) -> None:
-    assert judge_with(members=members, empty_ms=empty_ms, moves=0, silent_ms=2 * MINUTE_MS) == rule
+    assert judge_with(members=members, empty_ms=empty_ms, offset_changes=0, silent_ms=2 * MINUTE_MS) == rule
 
 
 @pytest.mark.parametrize(
-    ("moves", "silent_ms", "rule"),
+    ("offset_changes", "silent_ms", "rule"),
     [
         (0, 15 * MINUTE_MS - 1, "incomplete"),
         (0, 15 * MINUTE_MS, "stopped_unseen"),
@@ -101,13 +101,13 @@ def test_without_members_stopped_needs_no_move(members: int | None, empty_ms: in
         (2, 15 * MINUTE_MS, "stopped"),
     ],
 )
-def test_with_fewer_than_two_moves_fifteen_minutes_are_a_stop(moves: int, silent_ms: int, rule: str) -> None:
-    assert judge_with(moves=moves, silent_ms=silent_ms, unread_at_move=None) == rule
+def test_with_fewer_than_two_changes_fifteen_minutes_are_a_stop(offset_changes: int, silent_ms: int, rule: str) -> None:
+    assert judge_with(offset_changes=offset_changes, silent_ms=silent_ms, unread_at_last_change=None) == rule
 
 
 def test_a_longer_time_until_a_stop_counts_for_groups_that_were_not_seen_to_move() -> None:
     limits = Limits(stop_after_ms=HOUR_MS)
-    unseen = READING._replace(moves=0, unread_at_move=None)
+    unseen = READING._replace(offset_changes=0, unread_at_last_change=None)
     rules = [judge(unseen._replace(silent_ms=silent_ms), limits) for silent_ms in (HOUR_MS - 1, HOUR_MS)]
     assert rules == ["incomplete", "stopped_unseen"]
 
@@ -214,21 +214,21 @@ def test_growth_within_the_allowed_lag_is_no_alarm(lag: int, rule: str) -> None:
     assert judge_with(lag=lag, growths={SHORT_THIRDS_MS[0]: growth}) == rule
 
 
-@pytest.mark.parametrize(("moves", "rule"), [(2, "keeping_up"), (3, "batch")])
-def test_three_waits_make_a_batch_reader(moves: int, rule: str) -> None:
-    assert judge_with(moves=moves, silent_ms=5 * MINUTE_MS, usual_wait_ms=5 * MINUTE_MS) == rule
+@pytest.mark.parametrize(("offset_changes", "rule"), [(2, "keeping_up"), (3, "batch")])
+def test_three_waits_make_a_batch_reader(offset_changes: int, rule: str) -> None:
+    assert judge_with(offset_changes=offset_changes, silent_ms=5 * MINUTE_MS, usual_wait_ms=5 * MINUTE_MS) == rule
 
 
-@pytest.mark.parametrize(("unread_at_move", "rule"), [(5, "keeping_up"), (6, "incomplete"), (None, "incomplete")])
-def test_a_move_to_what_the_poll_before_saw_is_keeping_up(unread_at_move: int | None, rule: str) -> None:
-    assert judge_with(unread_at_move=unread_at_move) == rule
+@pytest.mark.parametrize(("unread", "rule"), [(5, "keeping_up"), (6, "incomplete"), (None, "incomplete")])
+def test_a_change_to_what_the_poll_before_saw_is_keeping_up(unread: int | None, rule: str) -> None:
+    assert judge_with(unread_at_last_change=unread) == rule
 
 
 def test_a_known_growth_without_an_alarm_is_keeping_up() -> None:
     growth = GROWTH._replace(grown=0, grown_early=0, grown_late=0)
     for third_ms in (*SHORT_THIRDS_MS, *LONG_THIRDS_MS):
         rule = "keeping_up" if third_ms == SHORT_THIRDS_MS[0] else "incomplete"
-        assert judge_with(unread_at_move=None, growths={third_ms: growth}) == rule
+        assert judge_with(unread_at_last_change=None, growths={third_ms: growth}) == rule
 
 
 def test_every_comparison_but_known_and_unknown_fails_on_unknown_evidence() -> None:

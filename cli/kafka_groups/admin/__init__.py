@@ -27,12 +27,17 @@ from kafka_groups.admin.api import (
 from kafka_groups.admin.client import GroupAdmin
 
 if TYPE_CHECKING:
-    from kafka_groups.admin.handlers import Features, OffsetAndTimestamp, PartitionTime
+    from kafka_groups.admin.handlers import ClusterDescription, Features, OffsetAndTimestamp, PartitionTime
+    from kafka_groups.admin.network.connection_evidence import ClusterEvidence, ConnectionEvidence
 
-_OF_HANDLERS: Final = {"Features", "OffsetAndTimestamp", "PartitionTime"}
+_OF_HANDLERS: Final = {"ClusterDescription", "Features", "OffsetAndTimestamp", "PartitionTime"}
+_OF_CHECKS: Final = {"ClusterEvidence", "ConnectionEvidence"}
 
 __all__ = [
     "Admin",
+    "ClusterDescription",
+    "ClusterEvidence",
+    "ConnectionEvidence",
     "Deadline",
     "Features",
     "GroupAdmin",
@@ -49,6 +54,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _OF_CHECKS:
+        from kafka_groups.admin.network import connection_evidence
+
+        return getattr(connection_evidence, name)
     if name not in _OF_HANDLERS:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)

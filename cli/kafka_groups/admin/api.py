@@ -22,6 +22,8 @@ from kafka_groups.model import (
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from kafka_groups.acl_operations import AclOperation
+
 
 # The part of a deadline that a plan reserves for its steps.
 _RESERVED: Final = 0.5
@@ -158,6 +160,7 @@ class Topic(NamedTuple):
     """A topic with its partitions, ascending. `topic_id` is None on brokers before 2.8, which return none.
 
     `leaders` has the id of the broker that leads each partition; a partition without a leader is absent.
+    `authorized_operations` are what the user may do with the topic, None if not requested or unknown (KIP-430).
     """
 
     name: str
@@ -165,6 +168,7 @@ class Topic(NamedTuple):
     internal: bool
     partitions: tuple[int, ...]
     leaders: Mapping[int, int] = MappingProxyType({})
+    authorized_operations: frozenset[AclOperation] | None = None
 
 
 class Admin(Protocol):
@@ -242,6 +246,9 @@ class Admin(Protocol):
 
     def list_topics(self, *, timeout: Timeout | None = None) -> Results[str, Topic]:
         """List all topics that the user may see, by name."""
+
+    def require_record_times(self) -> None:
+        """Raise MissingFeatureError if records cannot be read with these settings, before any request."""
 
     def list_record_times(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from kafka_groups.errors import (
     AdminError,
@@ -65,6 +65,16 @@ class ApiHandler(Protocol[K, V]):
 
     def to_failure(self, key: K, error: AdminError, broker: int | None) -> Failure:
         """Return the failure of one key, with the group, topic, partition or broker that it stands for."""
+
+
+class DescribeOptions(NamedTuple):
+    """What descriptions of groups have beside state and members: nodes of topologies, and operations (KIP-430)."""
+
+    topology: bool = False
+    authorized_operations: bool = False
+
+
+STATE_AND_MEMBERS: Final = DescribeOptions()
 
 
 class RequestSpec(NamedTuple, Generic[K]):

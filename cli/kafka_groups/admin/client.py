@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from kafka_groups.admin import handlers
 from kafka_groups.admin.api import Deadline, Timeout, to_names
-from kafka_groups.admin.api_handler import ApiHandler
+from kafka_groups.admin.api_handler import STATE_AND_MEMBERS, ApiHandler, DescribeOptions
 from kafka_groups.admin.change_client import ChangeClient
 from kafka_groups.admin.lookup import CoordinatorStrategy, store_locations
 from kafka_groups.kinds import CLASSIC_CONSUMER, CONSUMER, SHARE, SIMPLE, STREAMS, Kind
@@ -67,16 +67,23 @@ class GroupAdmin(ChangeClient):
         return Results(succeeded=listings, failed=driver.failed)
 
     def describe_groups(
-        self, groups: Iterable[str], *, topology: bool = False, timeout: Timeout | None = None
+        self,
+        groups: Iterable[str],
+        *,
+        topology: bool = False,
+        authorized_operations: bool = False,
+        timeout: Timeout | None = None,
     ) -> Results[str, GroupDescription]:
         """Describe groups of every kind that can be described: state and members.
 
         A group whose type the client does not know yet is requested as a classic and as a KIP-848 group at once, and if
         it is neither, as a share and as a streams group; one whose type has changed since (an online upgrade, or back)
         as the others. An absent group fails with GROUP_ID_NOT_FOUND, code 69, and a classic one that is neither of
-        consumers nor of Connect workers with code 23. `topology` is that of `describe_streams_groups`.
+        consumers nor of Connect workers with code 23. `topology` is that of `describe_streams_groups`. With
+        `authorized_operations` a description has what the user may do with the group (KIP-430).
         """
-        return self._describe_kinds(None, groups, timeout, topology=topology)
+        options = DescribeOptions(topology, authorized_operations)
+        return self._describe_kinds(None, groups, timeout, options)
 
     def describe_consumer_groups(
         self, groups: Iterable[str], *, timeout: Timeout | None = None
@@ -102,7 +109,7 @@ class GroupAdmin(ChangeClient):
         With `topology` also the nodes of the topology (KIP-1331, Kafka 4.4); `Topology.description` says whether the
         broker has them. A group of another kind fails with GROUP_ID_NOT_FOUND.
         """
-        return self._describe_kinds((STREAMS,), groups, timeout, topology=topology)
+        return self._describe_kinds((STREAMS,), groups, timeout, DescribeOptions(topology))
 
     def describe_with_offsets(
         self,
@@ -111,6 +118,7 @@ class GroupAdmin(ChangeClient):
         *,
         require_stable: bool = False,
         topology: bool = False,
+        authorized_operations: bool = False,
         timeout: Timeout | None = None,
     ) -> tuple[Results[str, GroupDescription], Results[str, GroupOffsets]]:
         """Describe the groups in `described` and list the offsets of those in `offsets`.
@@ -123,9 +131,8 @@ class GroupAdmin(ChangeClient):
         deadline = self._connect(timeout)
         requested = _to_partitions(offsets)
         fetch = handlers.ListConsumerGroupOffsetsHandler(requested, require_stable=require_stable, waits=False)
-        return self._describe(
-            "reading groups", described, deadline, topology=topology, fetch=fetch, requested=requested
-        )
+        options = DescribeOptions(topology, authorized_operations)
+        return self._describe("reading groups", described, deadline, options=options, fetch=fetch, requested=requested)
 
     def list_group_offsets(
         self,
@@ -194,10 +201,14 @@ class GroupAdmin(ChangeClient):
         return driver.results()
 
     def _describe_kinds(
-        self, kinds: Collection[Kind] | None, groups: Iterable[str], timeout: Timeout | None, *, topology: bool = False
+        self,
+        kinds: Collection[Kind] | None,
+        groups: Iterable[str],
+        timeout: Timeout | None,
+        options: DescribeOptions = STATE_AND_MEMBERS,
     ) -> Results[str, GroupDescription]:
         deadline = self._connect(timeout)
-        descriptions, _ = self._describe("describing groups", groups, deadline, kinds=kinds, topology=topology)
+        descriptions, _ = self._describe("describing groups", groups, deadline, kinds=kinds, options=options)
         return descriptions
 
     def _describe(
@@ -207,7 +218,7 @@ class GroupAdmin(ChangeClient):
         deadline: Deadline,
         *,
         kinds: Collection[Kind] | None = None,
-        topology: bool = False,
+        options: DescribeOptions = STATE_AND_MEMBERS,
         fetch: handlers.ListConsumerGroupOffsetsHandler | None = None,
         requested: Mapping[str, Sequence[TopicPartition] | None] = MappingProxyType({}),
     ) -> tuple[Results[str, GroupDescription], Results[str, GroupOffsets]]:
@@ -221,7 +232,7 @@ class GroupAdmin(ChangeClient):
         types = self._known.types
         coordinators = self._known.coordinators
         located = (group for group in groups if group not in unlocated)
-        describer = GroupDescriber(located, kinds=kinds, types=types, coordinators=coordinators, topology=topology)
+        describer = GroupDescriber(located, kinds=kinds, types=types, coordinators=coordinators, options=options)
         to_fetch = (group for group in fetched if group not in unlocated)
         fetch = fetch or handlers.ListConsumerGroupOffsetsHandler({})
         lister = OffsetLister(fetch, to_fetch, requested, types=types, coordinators=coordinators)

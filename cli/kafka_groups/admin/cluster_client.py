@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Final, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from kafka_groups.admin.api import Deadline, IsolationLevel, RecordPosition, RecordTime, Timeout
 from kafka_groups.admin.api_handler import ApiHandler
@@ -16,7 +16,10 @@ from kafka_groups.admin.network.connection_pool import ANY_BROKER, BrokerPool
 from kafka_groups.errors import ConnectionFailedError
 from kafka_groups.model import Broker, Failure, Results
 from kafka_groups.progress import Progress
-from kafka_groups.settings import ConnectionSettings, settings_from
+from kafka_groups.settings import ConnectionSettings, KerberosCredentials, settings_from
+
+if TYPE_CHECKING:
+    from kafka_groups.admin.network.connection_evidence import ClusterEvidence
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -86,10 +89,28 @@ class ClusterClient:
             return None
         return self._pool.cluster_id or self._settings.substitute_cluster_id()
 
+    def check_connections(self, *, timeout: Timeout | None = None) -> ClusterEvidence:
+        """Connect to every bootstrap server and broker; return what became known on the way, and which step failed.
+
+        The connections are not those of the operations, and are closed at the end. An address that fails is part of the
+        result. Raises SettingsError for a file of TLS that cannot be used.
+        """
+        if self._is_closed:
+            raise ConnectionFailedError("the client is closed")
+        return self._pool.check_connections(self.deadline(timeout).at)
+
     @property
     def bootstrap_servers(self) -> tuple[str, ...]:
         """Return the bootstrap servers of the settings, as host:port."""
         return tuple(map(str, self._settings.bootstrap))
+
+    def require_record_times(self) -> None:
+        """Raise MissingFeatureError if `list_record_times` cannot connect with these settings. Nothing is sent."""
+        if isinstance(self._settings.credentials, KerberosCredentials):
+            from kafka_groups.admin.librdkafka import require_features
+            from kafka_groups.settings.librdkafka import client_properties
+
+            require_features(client_properties(self._settings))
 
     def list_record_times(
         self,
@@ -102,11 +123,13 @@ class ClusterClient:
 
         One librdkafka consumer reads them, with connections of its own; it joins no group and commits nothing. With
         READ_COMMITTED aborted records are skipped, and nothing is read beyond the last stable offset. Needs READ on the
-        topics. Raises SettingsError for settings that librdkafka does not support.
+        topics. Raises SettingsError for settings that librdkafka does not support, and MissingFeatureError if its build
+        does not support them.
         """
         from kafka_groups.admin.record_times import read_record_times
         from kafka_groups.settings.librdkafka import client_properties
 
+        self.require_record_times()
         report = self._progress
         return read_record_times(
             client_properties(self._settings),

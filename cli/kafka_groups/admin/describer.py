@@ -7,6 +7,7 @@ from functools import reduce
 from typing import Any
 from uuid import UUID
 
+from kafka_groups.admin.api_handler import STATE_AND_MEMBERS, DescribeOptions
 from kafka_groups.admin.driver import ApiDriver
 from kafka_groups.admin.handlers.kind_handlers import handlers_by_type
 from kafka_groups.admin.handlers.list_topic_names import ListTopicNamesHandler
@@ -25,7 +26,7 @@ class GroupDescriber:
 
     A group of unknown type is described as a classic and as a KIP-848 group at once; if it is neither, as every other
     type. `types` are the types known from earlier calls, `coordinators` maps groups to broker ids. `kinds` are those to
-    describe, None for every kind; a group of another kind fails. With `topology` the nodes of topologies are read, too.
+    describe, None for every kind; a group of another kind fails. `options` are what descriptions have, too.
     """
 
     def __init__(
@@ -35,11 +36,11 @@ class GroupDescriber:
         types: Mapping[str, str | None],
         coordinators: Mapping[str, int],
         kinds: Collection[Kind] | None = None,
-        topology: bool = False,
+        options: DescribeOptions = STATE_AND_MEMBERS,
     ) -> None:
         self._groups = tuple(groups)
         self._coordinators = coordinators
-        self._handlers = handlers_by_type(kinds, topology=topology)
+        self._handlers = handlers_by_type(kinds, options)
         self._types = self._first_types(types)
         self._first = {
             group_type: self._driver(group_type, groups_of_type)

@@ -16,7 +16,8 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from kafka_groups.admin.network.tls_reasons import explain_librdkafka
-from kafka_groups.errors import AuthenticationFailedError, SettingsError, TokenFailedError
+from kafka_groups.errors import AuthenticationFailedError, MissingFeatureError, SettingsError, TokenFailedError
+from kafka_groups.settings.kerberos import GSSAPI
 from kafka_groups.settings.librdkafka import ClientProperties
 from kafka_groups.settings.limits import Limit
 from kafka_groups.settings.masks import MASK, hide_secrets
@@ -51,6 +52,9 @@ _RETRY_S: Final = 10.0
 # How long a token is used if nobody knows when it expires.
 _UNKNOWN_LIFETIME_S: Final = 60.0
 
+# The feature of librdkafka's property builtin.features that is Kerberos; librdkafka refuses it if it is not built in.
+_KERBEROS_FEATURE: Final[Mapping[str, str]] = {"builtin.features": "sasl_gssapi"}
+
 # The end of a text on connections.
 _TIME_IN_STATE: Final = re.compile(r" \(after \d+ms in state [^)]*\)")
 _INVALID_VALUE: Final = re.compile(r'(?<=^Invalid value ").*(?=" for configuration property )', re.DOTALL)
@@ -73,7 +77,8 @@ def open_consumer(
 
     `reading` are the properties of one way to read: isolation level, sizes and times of fetches. `on_error` receives
     errors of the whole client. Raises SettingsError if librdkafka refuses a property, and TokenFailedError if the user
-    logs in with a token that cannot be fetched in time.
+    logs in with a token that cannot be fetched in time. For a Kerberos user it raises MissingFeatureError if librdkafka
+    is built without Kerberos.
     """
     return _open(create, properties, {**_WITHOUT_GROUP, **reading}, on_error, token_timeout_s)
 
@@ -83,6 +88,24 @@ def open_admin_client(
 ) -> AdminClient:
     """Return an Admin client that prints nothing. Raises the errors of `open_consumer`."""
     return _open(AdminClient, properties, {}, on_error, token_timeout_s)
+
+
+def require_features(properties: ClientProperties) -> None:
+    """Raise MissingFeatureError if librdkafka is built without what the properties need. Nothing is sent.
+
+    The wheels of confluent-kafka are built without libsasl2, and so without Kerberos.
+    """
+    if properties.get("sasl.mechanism") != GSSAPI:
+        return
+    try:
+        AdminClient({**_KERBEROS_FEATURE, **_WITHOUT_LOGS})
+    except KafkaException:
+        msg = (
+            "records cannot be read with Kerberos (sasl.mechanism=GSSAPI): librdkafka, which reads them, is built "
+            "without it, as in the wheels of confluent-kafka; install a librdkafka that has libsasl2 (Debian: "
+            "librdkafka-dev), and run pip install --no-binary confluent-kafka confluent-kafka"
+        )
+        raise MissingFeatureError(msg) from None
 
 
 def describe_error(error: KafkaError, properties: ClientProperties) -> str:
@@ -102,6 +125,7 @@ def _open(
     on_error: ErrorCallback,
     token_timeout_s: float,
 ) -> Client:
+    require_features(properties)
     own = {**own, **_WITHOUT_LOGS, "error_cb": on_error}
     if properties.get("sasl.mechanism") == OAUTHBEARER:
         own["oauth_cb"] = _TokenCallback(properties, token_timeout_s)

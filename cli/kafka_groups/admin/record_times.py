@@ -24,7 +24,12 @@ from kafka_groups.errors import (
 )
 from kafka_groups.model import Failure, Results, TopicPartition
 from kafka_groups.progress import StepProgress, ignore_step_progress
-from kafka_groups.protocol.errors import OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_OR_PARTITION, broker_error
+from kafka_groups.protocol.errors import (
+    OFFSET_OUT_OF_RANGE,
+    TOPIC_AUTHORIZATION_FAILED,
+    UNKNOWN_TOPIC_OR_PARTITION,
+    broker_error,
+)
 from kafka_groups.settings.librdkafka import ClientProperties
 
 _READING: Final[Mapping[str, Any]] = {
@@ -50,6 +55,8 @@ _CODES: Final = {
     KafkaError._UNKNOWN_TOPIC: UNKNOWN_TOPIC_OR_PARTITION,
     KafkaError._UNKNOWN_PARTITION: UNKNOWN_TOPIC_OR_PARTITION,
 }
+# Requests for offsets need DESCRIBE, and reading more.
+_SENTENCES: Final = {TOPIC_AUTHORIZATION_FAILED: "not allowed: the age of a record needs READ on the topic"}
 # The text of such an error names one partition, and is no reason for the others.
 _OF_PARTITIONS: Final = frozenset(_CODES)
 
@@ -208,7 +215,7 @@ class _Reading:
             # The codes below 0 are librdkafka's own, such as those of a corrupt batch.
             text = describe_error(error, self._properties)
             malformed = MalformedResponseError(f"the record cannot be read: {text}")
-            self._fail(key, offsets, broker_error(code) if code >= 0 else malformed)
+            self._fail(key, offsets, broker_error(code, _SENTENCES.get(code)) if code >= 0 else malformed)
         offsets.clear()
 
     def _fail(self, key: TopicPartition, offsets: Iterable[int], error: AdminError) -> None:

@@ -9,6 +9,7 @@ from kafka_groups.admin.api import IsolationLevel, OffsetSpec, Timeout, Topic, t
 from kafka_groups.admin.cluster_client import ClusterClient
 from kafka_groups.admin.lookup import PartitionLeaderStrategy, store_locations
 from kafka_groups.admin.network.connection_pool import ANY_BROKER
+from kafka_groups.errors import UnsupportedVersionError
 from kafka_groups.model import Results, TopicPartition
 
 
@@ -37,11 +38,16 @@ class TopicClient(ClusterClient):
         self._known.store_topics(lookup.leaders, self._clock(), requested=set(keys))
         return driver.results()
 
-    def describe_topics(self, topics: Iterable[str], *, timeout: Timeout | None = None) -> Results[str, Topic]:
-        """Describe topics: id and partitions. A topic that does not exist fails; none is created."""
+    def describe_topics(
+        self, topics: Iterable[str], *, authorized_operations: bool = False, timeout: Timeout | None = None
+    ) -> Results[str, Topic]:
+        """Describe topics: id and partitions. A topic that does not exist fails; none is created.
+
+        With `authorized_operations` also what the user may do with them (KIP-430).
+        """
         deadline = self._connect(timeout)
         known = dict.fromkeys(to_names(topics), ANY_BROKER)
-        handler = handlers.DescribeTopicsHandler()
+        handler = handlers.DescribeTopicsHandler(authorized_operations=authorized_operations)
         results = self._request("reading topics", handler, known, known, deadline).results()
         self._known.store_topics(handler.leaders, self._clock())
         return results
@@ -99,6 +105,17 @@ class TopicClient(ClusterClient):
         listing = driver.results().all()[ANY_BROKER]
         self._known.store_topics(listing.leaders, self._clock())
         return Results(succeeded=listing.topics, failed=listing.failed)
+
+    def describe_cluster(self, *, timeout: Timeout | None = None) -> handlers.ClusterDescription:
+        """Return the id of the cluster, and what the user may do with it (KIP-430). AdminError if the request fails."""
+        deadline = self._connect(timeout)
+        known = {ANY_BROKER: ANY_BROKER}
+        results = self._request("describing the cluster", handlers.DescribeClusterHandler(), known, known, deadline)
+        failure = results.failed.get(ANY_BROKER)
+        if failure is not None and failure.name == UnsupportedVersionError.name:
+            handler = handlers.ClusterMetadataHandler()
+            results = self._request("describing the cluster", handler, known, known, deadline)
+        return results.results().all()[ANY_BROKER]
 
     def describe_features(self, *, timeout: Timeout | None = None) -> Results[int, handlers.Features]:
         """Return the features that each broker supports and that the cluster uses, by broker id."""

@@ -8,6 +8,7 @@ Every source is flattened to dotted property names, as Java's and librdkafka's c
 from __future__ import annotations
 
 from kafka_groups.settings.connection import ConnectionSettings, resolve_settings, settings_from
+from kafka_groups.settings.kerberos import KerberosCredentials
 from kafka_groups.settings.profiles import profiles_file
 from kafka_groups.settings.sasl import PasswordCredentials, SaslCredentials, TokenCredentials
 from kafka_groups.settings.tls import Tls
@@ -16,6 +17,7 @@ from kafka_groups.settings.values import Endpoint, parse_bootstrap, parse_durati
 __all__ = [
     "ConnectionSettings",
     "Endpoint",
+    "KerberosCredentials",
     "PasswordCredentials",
     "SaslCredentials",
     "Tls",

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from kafka_groups.settings.properties import KEYTAB, PRINCIPAL, SERVICE_NAME
+
 # The login modules that take a user and a password.
 _MODULES: Final = {"PlainLoginModule", "ScramLoginModule"}
 _NAMES: Final = ("username", "password")
@@ -37,6 +39,8 @@ _TOKEN_OPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "IAMLoginModule": _AWS_OPTIONS,
 }
+_KERBEROS: Final = "Krb5LoginModule"
+_KERBEROS_OPTIONS: Final[Mapping[str, str]] = {"serviceName": SERVICE_NAME, "principal": PRINCIPAL}
 _EXTENSION: Final = "extension_"
 _UNSECURED_SUBJECT: Final = "unsecuredLoginStringClaim_sub"
 # Kafka reads the text with java.io.StreamTokenizer: comments may stand between two tokens, and a text in quotes ends
@@ -76,6 +80,8 @@ class Jaas(NamedTuple):
         options = self.options or {}
         if self.module in _MODULES:
             return {f"sasl.{name}": options[name] for name in _NAMES if name in options}
+        if self.module == _KERBEROS:
+            return _kerberos_properties(options)
         known = _TOKEN_OPTIONS.get(self.module, {})
         properties = {known[name]: value for name, value in options.items() if name in known}
         if self.module == "OAuthBearerLoginModule":
@@ -96,6 +102,25 @@ class Jaas(NamedTuple):
         missing = [name for name in _NAMES if name not in self.options]
         return f"it has no option {missing[0]}; add the option, or set sasl.{missing[0]}" if missing else None
 
+    def find_kerberos_problem(self, *, has_keytab: bool) -> str | None:
+        """Return why its options do not describe a Kerberos user, or None.
+
+        `has_keytab` is whether a property names a keytab, or both of its options do.
+        """
+        if self.module != _KERBEROS:
+            module = f"has the login module {self.module}" if self.module else "names no login module"
+            return f"it {module}; GSSAPI needs com.sun.security.auth.module.{_KERBEROS}, or no sasl.jaas.config"
+        if self.options is None:
+            return f"""the options of {_KERBEROS} cannot be parsed; write them as useKeyTab=true keyTab="…";"""
+        if "ticketCache" in self.options:
+            return "ticketCache is not supported; remove the option, and set the variable KRB5CCNAME to its value"
+        is_named = "keyTab" in self.options
+        if not has_keytab and is_named != _is_true(self.options, "useKeyTab"):
+            # Java refuses the first, and looks for a keytab of the system with the second.
+            present, missing = ("keyTab", "useKeyTab=true") if is_named else ("useKeyTab", 'keyTab="…"')
+            return f"it has the option {present} without {missing}; add the other one, or remove {present}"
+        return None
+
 
 def parse_jaas(text: str) -> Jaas:
     """Return the login module and its options; the module is empty if the text is not in Java's format."""
@@ -103,6 +128,18 @@ def parse_jaas(text: str) -> Jaas:
     if entry is None:
         return Jaas("", {})
     return Jaas(entry["module"].rpartition(".")[2], _parse_options(text, entry.end()))
+
+
+def _kerberos_properties(options: Mapping[str, str]) -> dict[str, str]:
+    """Return the user, the service, and the keytab if the user logs in with one, as librdkafka's properties."""
+    properties = {_KERBEROS_OPTIONS[name]: value for name, value in options.items() if name in _KERBEROS_OPTIONS}
+    if _is_true(options, "useKeyTab") and "keyTab" in options:
+        properties[KEYTAB] = options["keyTab"]
+    return properties
+
+
+def _is_true(options: Mapping[str, str], name: str) -> bool:
+    return options.get(name, "").lower() == "true"
 
 
 def _bearer_properties(options: Mapping[str, str]) -> dict[str, str]:

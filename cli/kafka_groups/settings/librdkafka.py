@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, NoReturn, TypeAlias, Unpack
+from typing import Final, TypeAlias, Unpack
 
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.connection import ConnectionSettings, security_protocol
+from kafka_groups.settings.librdkafka_sasl import check_sasl, refuse_setting, sasl_properties, ticket_cache_properties
 from kafka_groups.settings.pairs import Setting, parse_pairs, require_effect
 from kafka_groups.settings.properties import (
     CONVERTED_KEYS,
@@ -18,17 +19,7 @@ from kafka_groups.settings.properties import (
     TOKEN_KEYS,
     is_provider_key,
 )
-from kafka_groups.settings.sasl import (
-    AWS_MSK_IAM,
-    OAUTHBEARER,
-    TOKEN_MECHANISMS,
-    SaslCredentials,
-    TokenCredentials,
-    check_jaas,
-    has_delegation_token,
-    require_mechanism,
-    token_credentials,
-)
+from kafka_groups.settings.sasl import AWS_MSK_IAM, OAUTHBEARER
 from kafka_groups.settings.secrets import use_secrets
 from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, Sources, merge_sources, parse_servers
 from kafka_groups.settings.stores.replacement import replace_stores
@@ -48,16 +39,6 @@ from kafka_groups.settings.values import CANONICAL_NAMES, is_utf8
 # where tokens come from have this tool's canonical names.
 ClientProperties: TypeAlias = Mapping[str, str]
 
-_MECHANISMS: Final = (
-    "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER or AWS_MSK_IAM (GSSAPI needs a confluent-kafka whose librdkafka "
-    "is built with it; that of the published wheels is not)"
-)
-# librdkafka drops these at the start of every value.
-_BLANKS: Final = frozenset(" \t\n\v\f\r")
-_DROPS_BLANKS: Final = "drops blanks at the start of {names}; use a user without them"
-_NO_DELEGATION_TOKENS: Final = (
-    "does not support delegation tokens (tokenauth); set the user name and the password of a SCRAM user"
-)
 _PEM_NAMES: Final = {CA_PEM: "ssl.ca.pem", CERTIFICATE_PEM: "ssl.certificate.pem", KEY_PEM: "ssl.key.pem"}
 _LONGEST_MS: Final = 2**31 - 1
 _LONGEST_BACKOFF_MS: Final = 3_600_000
@@ -123,7 +104,8 @@ def resolve_client(**sources: Unpack[Sources]) -> ClientSettings:
     _convert_tls(settings, properties)
     require_effect(flag_settings, protocol)
     if protocol.startswith("SASL_"):
-        _check_sasl(merged.settings)
+        check_sasl(merged.settings)
+        properties |= ticket_cache_properties(merged.settings)
     return ClientSettings(properties=properties, timeout_s=merged.timeout_s(), warnings=warnings)
 
 
@@ -146,7 +128,7 @@ def client_properties(settings: ConnectionSettings) -> dict[str, str]:
     if settings.tls is not None:
         properties |= _tls_properties(settings.tls)
     if settings.credentials is not None:
-        properties |= _sasl_properties(settings.credentials)
+        properties |= sasl_properties(settings.credentials)
     return properties
 
 
@@ -168,22 +150,6 @@ def _tls_properties(tls: Tls) -> dict[str, str]:
     return {key: value for key, value in properties.items() if value is not None}
 
 
-def _sasl_properties(credentials: SaslCredentials) -> dict[str, str]:
-    if isinstance(credentials, TokenCredentials):
-        return {**credentials.properties, "sasl.mechanism": credentials.mechanism}
-    problem = _NO_DELEGATION_TOKENS
-    if not credentials.is_delegation_token:
-        if not {credentials.username[:1], credentials.password[:1]} & _BLANKS:
-            return {
-                "sasl.mechanism": credentials.mechanism,
-                "sasl.username": credentials.username,
-                "sasl.password": credentials.password,
-            }
-        problem = _DROPS_BLANKS.format(names="user names and passwords")
-    msg = f"records cannot be read: librdkafka, which reads them, {problem}"
-    raise SettingsError(msg)
-
-
 def _check_reserved(flag_settings: Mapping[str, Setting]) -> None:
     reserved = next((setting for key, setting in flag_settings.items() if key in RESERVED_KEYS), None)
     if reserved is not None:
@@ -199,33 +165,11 @@ def _check_texts(settings: Mapping[str, Setting], properties: Mapping[str, str])
             raise SettingsError(msg)
 
 
-def _check_sasl(settings: Mapping[str, Setting]) -> None:
-    """Raise SettingsError for credentials that librdkafka cannot use."""
-    mechanism = require_mechanism(settings, settings["security.protocol"], _MECHANISMS).value.upper()
-    if mechanism in TOKEN_MECHANISMS:
-        token_credentials(settings)
-        return
-    if mechanism != "PLAIN" and not mechanism.startswith("SCRAM-"):
-        # Their properties are librdkafka's own, and a JAAS text beside them is Java's.
-        return
-    check_jaas(settings)
-    if has_delegation_token(settings):
-        _refuse(settings["sasl.jaas.config"], _NO_DELEGATION_TOKENS)
-    for key in ("sasl.username", "sasl.password"):
-        if key in settings and settings[key].value[:1] in _BLANKS:
-            _refuse(settings[key], _DROPS_BLANKS.format(names=key))
-
-
-def _refuse(setting: Setting, problem: str) -> NoReturn:
-    msg = f"{setting.source}: librdkafka, which reads topics for the pipeline, {problem}"
-    raise SettingsError(msg)
-
-
 def _check_versions(flag_settings: Mapping[str, Setting]) -> None:
     """Raise SettingsError for a flag without an effect: librdkafka has no property for the versions of TLS."""
     restricted = restricted_versions(flag_settings)
     if restricted is not None:
-        _refuse(restricted, "negotiates TLSv1.2 and TLSv1.3, and has no property for that; remove it")
+        refuse_setting(restricted, "negotiates TLSv1.2 and TLSv1.3, and has no property for that; remove it")
 
 
 def _convert_pem(settings: Mapping[str, Setting]) -> dict[str, str]:

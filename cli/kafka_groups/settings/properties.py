@@ -77,6 +77,11 @@ _TOKEN_PROPERTIES: Final = (
     _token("sasl.aws.sts.region"),
 )
 
+# Kerberos. Java's clients have the first two in the JAAS text alone.
+KEYTAB: Final = "sasl.kerberos.keytab"
+PRINCIPAL: Final = "sasl.kerberos.principal"
+SERVICE_NAME: Final = "sasl.kerberos.service.name"
+
 PROPERTIES: Final = (
     Property("bootstrap.servers", aliases=("metadata.broker.list",), network=True),
     Property("broker.address.family"),
@@ -95,12 +100,12 @@ PROPERTIES: Final = (
     Property("socket.timeout.ms"),
     # SASL
     Property("sasl.jaas.config", is_secret=True, network=True, librdkafka="converted"),
-    Property("sasl.kerberos.keytab"),
+    Property(KEYTAB, network=True),
     # A shell command may have a password among its arguments.
     Property("sasl.kerberos.kinit.cmd", is_secret=True),
     Property("sasl.kerberos.min.time.before.relogin"),
-    Property("sasl.kerberos.principal"),
-    Property("sasl.kerberos.service.name"),
+    Property(PRINCIPAL, network=True),
+    Property(SERVICE_NAME, network=True),
     Property("sasl.mechanism", aliases=("sasl.mechanisms",), network=True),
     Property("sasl.password", is_secret=True, network=True),
     Property("sasl.username", network=True),

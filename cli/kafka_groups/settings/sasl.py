@@ -1,4 +1,4 @@
-"""SASL credentials: a user with a password, or a source of tokens."""
+"""SASL credentials: a user with a password, a source of tokens, or a Kerberos principal."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kafka_groups.errors import SettingsError
+from kafka_groups.settings.kerberos import GSSAPI, KerberosCredentials, kerberos_credentials
 from kafka_groups.settings.pairs import Setting
 from kafka_groups.settings.properties import CLIENT_HANDLER, IAM_HANDLERS, LOGIN_HANDLER, TOKEN_KEYS
 from kafka_groups.settings.values import hint_of_variable, is_utf8
@@ -18,7 +19,7 @@ OAUTHBEARER: Final = "OAUTHBEARER"
 # Java's mechanism of Amazon MSK. Its brokers also take the tokens of OAUTHBEARER, which this tool sends.
 AWS_MSK_IAM: Final = "AWS_MSK_IAM"
 TOKEN_MECHANISMS: Final = frozenset({OAUTHBEARER, AWS_MSK_IAM})
-MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER, AWS_MSK_IAM)
+MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER, AWS_MSK_IAM, GSSAPI)
 SUPPORTED: Final = f"{', '.join(MECHANISMS[:-1])} or {MECHANISMS[-1]}"
 
 
@@ -39,6 +40,11 @@ class PasswordCredentials:
         """Who logs in, as errors name it."""
         return f"user '{self.username}'"
 
+    @property
+    def sent_properties(self) -> Mapping[str, str]:
+        """The properties whose values go to the broker."""
+        return {"sasl.username": self.username, "sasl.password": self.password}
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TokenCredentials:
@@ -57,8 +63,13 @@ class TokenCredentials:
         """Who logs in, as errors name it."""
         return self.source.place
 
+    @property
+    def sent_properties(self) -> Mapping[str, str]:
+        """The properties that decide which token goes to the broker."""
+        return self.properties
 
-SaslCredentials: TypeAlias = PasswordCredentials | TokenCredentials
+
+SaslCredentials: TypeAlias = PasswordCredentials | TokenCredentials | KerberosCredentials
 
 
 def sasl_credentials(settings: Mapping[str, Setting], protocol: Setting) -> SaslCredentials:
@@ -69,6 +80,8 @@ def sasl_credentials(settings: Mapping[str, Setting], protocol: Setting) -> Sasl
     mechanism = _mechanism(require_mechanism(settings, protocol, SUPPORTED))
     if mechanism in TOKEN_MECHANISMS:
         return token_credentials(settings)
+    if mechanism == GSSAPI:
+        return kerberos_credentials(settings)
     check_jaas(settings)
     return PasswordCredentials(
         mechanism=mechanism,

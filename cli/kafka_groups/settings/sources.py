@@ -12,7 +12,15 @@ from typing import Final, NamedTuple, Required, TypedDict
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.pairs import PASSWORD_KEYS, Setting, read_properties_file
 from kafka_groups.settings.profiles import read_profile
-from kafka_groups.settings.properties import AWS_KEYS, LOGIN_HANDLER, TOKEN_SOURCE_KEYS, is_known, is_provider_key
+from kafka_groups.settings.properties import (
+    AWS_KEYS,
+    KEYTAB,
+    LOGIN_HANDLER,
+    PRINCIPAL,
+    TOKEN_SOURCE_KEYS,
+    is_known,
+    is_provider_key,
+)
 from kafka_groups.settings.values import Endpoint, hint_of_variable, parse_bootstrap, parse_duration
 
 DEFAULT_TIMEOUT_S: Final = 30.0
@@ -33,7 +41,7 @@ _TRUST_STORE: Final = ("ssl.truststore.type", "ssl.truststore.password")
 
 # Settings of a lower source that one of a higher source replaces: another form of it, the type of a store, its key.
 _REPLACED: Final[Mapping[str, Sequence[str]]] = {
-    "sasl.jaas.config": (*PASSWORD_KEYS, *TOKEN_SOURCE_KEYS, *AWS_KEYS),
+    "sasl.jaas.config": (*PASSWORD_KEYS, *TOKEN_SOURCE_KEYS, *AWS_KEYS, KEYTAB, PRINCIPAL),
     # Java's handler may be the one of a cloud, which fetches tokens without any other property.
     **{key: [*(other for other in TOKEN_SOURCE_KEYS if other != key), LOGIN_HANDLER] for key in TOKEN_SOURCE_KEYS},
     "ssl.truststore.location": ("ssl.truststore.certificates", *_TRUST_STORE),

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Collection
+
 import pytest
 
-from kafka_groups.errors import AuthenticationFailedError
+from kafka_groups.admin import GroupAdmin
+from kafka_groups.errors import AuthenticationFailedError, TokenFailedError
 from kafka_groups.settings import PasswordCredentials, TokenCredentials
+from kafka_groups.settings.limits import Limit
+from kafka_groups.settings.tokens.token import Token
 from kafka_groups.settings.tokens.unsecured import UnsecuredToken
 from tests.fakes.sasl_cluster import REFUSED, SaslCluster
 from tests.fakes.scripted_broker import changed, drops
@@ -15,6 +21,25 @@ pytestmark = pytest.mark.timeout(20)
 
 PLAIN = PasswordCredentials(mechanism="PLAIN", username="me", password="geheim")
 GROUPS = {"a": Group(coordinator=1)}
+
+
+class BrokenSource:
+    """A source whose fetches with these numbers fail."""
+
+    place = "the source"
+    is_read_each_time = True
+
+    def __init__(self, fails: Collection[int]) -> None:
+        self.fetches = 0
+        self._fails = fails
+
+    def fetch(self, limit: Limit) -> Token:
+        """Return a token, or fail."""
+        del limit
+        self.fetches += 1
+        if self.fetches - 1 in self._fails:
+            raise TokenFailedError("no token")
+        return Token(text=f"token{self.fetches}")
 
 
 def names(cluster: SaslCluster) -> list[str]:
@@ -44,7 +69,7 @@ def test_a_session_without_an_end_is_not_renewed() -> None:
         cluster.admin(credentials=PLAIN) as admin,
     ):
         admin.list_groups()
-        cluster.clock.sleep(100)
+        cluster.clock.sleep(2.0)
         admin.list_groups()
         assert len(cluster.requests_of("SaslHandshake")) == 1
 
@@ -52,12 +77,12 @@ def test_a_session_without_an_end_is_not_renewed() -> None:
 def test_a_renewal_has_a_token_of_its_own_time() -> None:
     source = UnsecuredToken("me", lifetime_s=0.0)
     with (
-        SaslCluster(brokers=1, groups=GROUPS, lifetime_ms=1000) as cluster,
+        SaslCluster(brokers=1, groups=GROUPS, lifetime_ms=2000) as cluster,
         cluster.admin(credentials=TokenCredentials(source=source)) as admin,
     ):
         for _ in range(3):
             admin.list_groups()
-            cluster.clock.sleep(1.0)
+            cluster.clock.sleep(2.0)
         assert len(cluster.messages) == 3
         assert len(set(cluster.messages)) == 3
 
@@ -65,24 +90,41 @@ def test_a_renewal_has_a_token_of_its_own_time() -> None:
 def test_requests_that_wait_for_a_renewal_are_sent_once_and_after_it() -> None:
     groups = {f"g{number}": Group(coordinator=1) for number in range(300)}
     with (
-        SaslCluster(brokers=1, groups=groups, mechanism="PLAIN", lifetime_ms=1000) as cluster,
+        SaslCluster(brokers=1, groups=groups, mechanism="PLAIN", lifetime_ms=2000) as cluster,
         cluster.admin(credentials=PLAIN) as admin,
     ):
         admin.list_groups()
-        cluster.clock.sleep(1.0)
+        cluster.clock.sleep(2.0)
         assert len(admin.describe_groups(groups).all()) == 300
         after = names(cluster)[names(cluster).index("ListGroups") + 1 :]
         assert after[:2] == ["SaslHandshake", "SaslAuthenticate"]
         assert after.count("SaslHandshake") == 1
 
 
+def test_a_token_that_is_not_there_yet_delays_no_request_before_the_end_of_the_session() -> None:
+    source = BrokenSource(fails=range(1, 3))
+    with (
+        SaslCluster(brokers=1, groups=GROUPS, lifetime_ms=10_000) as cluster,
+        GroupAdmin(cluster.settings(credentials=TokenCredentials(source=source))) as admin,
+    ):
+        admin.list_groups()
+        session = admin._pool._connections[cluster.brokers[1].endpoint, 0]._session
+        session.begin(10.0, time.monotonic() - 8.6)
+        for _ in range(3):
+            assert "a" in admin.list_groups().all()
+            session._renew_at = 0.0
+            time.sleep(0.05)
+        assert source.fetches >= 3
+    assert len(cluster.requests_of("ApiVersions")) == 1
+
+
 def test_a_refused_renewal_fails_the_request_that_waits_for_it() -> None:
     with (
-        SaslCluster(brokers=1, groups=GROUPS, mechanism="PLAIN", lifetime_ms=1000) as cluster,
+        SaslCluster(brokers=1, groups=GROUPS, mechanism="PLAIN", lifetime_ms=2000) as cluster,
         cluster.admin(credentials=PLAIN) as admin,
     ):
         admin.list_groups()
-        cluster.clock.sleep(1.0)
+        cluster.clock.sleep(2.0)
         cluster.script("SaslAuthenticate", changed(**REFUSED))
         with pytest.raises(AuthenticationFailedError, match="authentication failed for user 'me' with PLAIN"):
             admin.list_groups()
@@ -91,11 +133,11 @@ def test_a_refused_renewal_fails_the_request_that_waits_for_it() -> None:
 
 def test_a_connection_that_is_lost_during_a_renewal_is_opened_again() -> None:
     with (
-        SaslCluster(brokers=1, groups=GROUPS, mechanism="PLAIN", lifetime_ms=1000) as cluster,
+        SaslCluster(brokers=1, groups=GROUPS, mechanism="PLAIN", lifetime_ms=2000) as cluster,
         cluster.admin(credentials=PLAIN) as admin,
     ):
         admin.list_groups()
-        cluster.clock.sleep(1.0)
+        cluster.clock.sleep(2.0)
         cluster.script("SaslHandshake", drops)
         assert "a" in admin.list_groups().all()
         assert len(cluster.requests_of("ApiVersions")) == 2

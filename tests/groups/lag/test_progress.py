@@ -55,12 +55,12 @@ def moves_after(*waits_ms: int) -> list[Observation]:
 
 def test_the_first_poll_shows_no_move_and_no_wait() -> None:
     seen = evidence(poll(0, 10, 30))
-    assert seen == Evidence(20, None, 0, 0, 0, 0, empty_ms=None, lost_records=0, unread_at_move=None)
+    assert seen == Evidence(20, None, 0, 0, 0, 0, empty_ms=None, lost_records=0, unread_at_last_change=None)
 
 
 def test_a_group_waits_from_its_last_move() -> None:
     seen = evidence(poll(0, 10, 30), poll(5_000, 20, 40), poll(12_000, 20, 50))
-    assert (seen.moves, seen.waiting_ms, seen.silent_ms) == (1, 7_000, 7_000)
+    assert (seen.offset_changes, seen.waiting_ms, seen.silent_ms) == (1, 7_000, 7_000)
 
 
 def test_a_group_does_not_wait_before_there_is_a_lag() -> None:
@@ -124,7 +124,7 @@ def test_a_wait_of_less_than_a_millisecond_counts_as_one() -> None:
 
 def test_unread_records_are_those_that_the_poll_before_a_move_saw() -> None:
     seen = [
-        evidence(poll(0, 10, 30), poll(1_000, offset, 90), poll(2_000, offset, 99)).unread_at_move
+        evidence(poll(0, 10, 30), poll(1_000, offset, 90), poll(2_000, offset, 99)).unread_at_last_change
         for offset in (20, 30, 40)
     ]
     assert seen == [10, 0, 0]

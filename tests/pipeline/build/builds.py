@@ -17,7 +17,7 @@ from tests.pipeline.fact_rows import NOON, Row, new_storage, put_all
 
 
 def built(directory: Path, facts: Mapping[str, Sequence[Row]], **options: Any) -> Storage:
-    """A new storage with the facts, built."""
+    """Return a new storage with the facts and with the tables of a build of them."""
     storage = new_storage(directory)
     put_all(storage, "b", facts)
     build_here(storage, **options)
@@ -25,12 +25,12 @@ def built(directory: Path, facts: Mapping[str, Sequence[Row]], **options: Any) -
 
 
 def build_here(storage: Storage, **options: Any) -> BuildResult:
-    """A build in this process."""
+    """Build the tables in this process."""
     return build(storage, LocalEngine(), **options)
 
 
 def read(storage: Storage, name: str) -> list[Row]:
-    """The rows of a table, by its identity in order: documented columns, and `date`, a date; times are in UTC."""
+    """Return the rows of a table, ordered by identity: the documented columns, and `date`; times are in UTC."""
     table = TABLES[name]
     schema = table.arrow()
     found = [
@@ -42,7 +42,7 @@ def read(storage: Storage, name: str) -> list[Row]:
 
 
 def read_statuses(storage: Storage) -> list[Row]:
-    """The verdicts of partitions, from lag_history, and of groups, whose topic and partition are None."""
+    """Return the verdicts of partitions, from lag_history, and of groups, whose topic and partition are None."""
     partitions = [row | {"evaluated_at": row["observed_at"]} for row in read(storage, "lag_history")]
     groups = [row | {"topic": None, "partition": None} for row in read(storage, "group_status")]
     key = ("cluster_id", "group", "topic", "partition", "evaluated_at")
@@ -50,10 +50,10 @@ def read_statuses(storage: Storage) -> list[Row]:
 
 
 def seconds_after_noon(time: Any) -> float | None:
-    """How long after NOON a time is."""
+    """Return the number of seconds from NOON to a time."""
     return None if time is None else (time - NOON).total_seconds()
 
 
 def of(cluster: str, rows: Iterable[Row]) -> list[Row]:
-    """The rows as those of that cluster: one that sees nothing of the others has a history of its own."""
+    """Return the rows with that cluster's id. Each cluster has a history of its own."""
     return [row | {"cluster_id": cluster} for row in rows]

@@ -29,12 +29,12 @@ class StageFacts(NamedTuple):
     days: list[int]
 
     def on(self, day: int) -> Any:
-        """The rows of a day."""
+        """Return the rows of a day."""
         return self.rows.filter(pc.equal(self.rows["day"], day))
 
 
 def stage_facts(facts: Mapping[str, Sequence[Row]]) -> StageFacts:
-    """The facts of partitions and groups, by the name of their table."""
+    """Return the facts of partitions and groups, by the name of their table."""
     with tempfile.TemporaryDirectory() as directory:
         storage = new_storage(Path(directory) / "tables")
         put_all(storage, "b", {name: [dict(row) for row in rows] for name, rows in facts.items()})

@@ -10,7 +10,7 @@ DAY = 86_400
 
 
 def facts() -> dict[str, list[Row]]:
-    """All of it, by table."""
+    """Return the rows of all these facts, by table name."""
     log = synthetic_log()
     return {
         "offset_commits": [*commits(), *log["offset_commits"]],
@@ -20,7 +20,7 @@ def facts() -> dict[str, list[Row]]:
 
 
 def synthetic_log() -> dict[str, list[Row]]:
-    """Partition 0 of `true`: record n was written at n seconds until 100, then one every 2 seconds."""
+    """Return partition 0 of `true`: record n is written at n seconds until 100, later ones every 2 seconds."""
     logs, commits = [], []
     for seconds in range(0, 301, 50):
         written = min(seconds, 100) + max(0, seconds - 100) // 2
@@ -32,7 +32,7 @@ def synthetic_log() -> dict[str, list[Row]]:
 
 
 def commits() -> list[Row]:
-    """Of groups that are rewound, removed, lost, idle, steady or classic."""
+    """Return commits of groups that are rewound, deleted, idle or steady, that lost records, and of a classic group."""
     return [
         commit(0, 100, source=1),
         commit(60, 200, source=2),
@@ -50,7 +50,7 @@ def commits() -> list[Row]:
 
 
 def log_ends() -> list[Row]:
-    """Of topics with and without readers, and one that was cut."""
+    """Return log ends of topics with and without readers, and of one that was truncated."""
     return [
         ends(0, 300),
         ends(60, 300),
@@ -69,7 +69,7 @@ def log_ends() -> list[Row]:
 
 
 def classic_generations() -> list[Row]:
-    """One member, then a second one; the last record is repeated."""
+    """Return generations with one member, then with two; the last record is repeated."""
     return [
         event(
             3,
@@ -105,7 +105,7 @@ def classic_generations() -> list[Row]:
 
 
 def epochs() -> list[Row]:
-    """KIP-848: a member comes, another one comes, the first one goes; records are repeated."""
+    """Return KIP-848 records: a member joins, another joins, the first one leaves; records are repeated."""
     return [
         consumer(1, "member_metadata", "MemberMetadata", 1, member_id="m1"),
         consumer(1, "group_epoch", "Metadata", 2, epoch=1),
@@ -130,7 +130,7 @@ def epochs() -> list[Row]:
 
 
 def overtaken_epochs() -> list[Row]:
-    """KIP-848: before all have reached epoch 2 there is epoch 3."""
+    """Return KIP-848 records in which epoch 3 begins before all members have reached epoch 2."""
     return [
         overtaken(30, "member_metadata", "MemberMetadata", 20, member_id="m1"),
         overtaken(30, "group_epoch", "Metadata", 21, epoch=1),

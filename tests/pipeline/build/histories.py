@@ -255,13 +255,13 @@ class History:
 
 
 def histories(first: int, count: int, *, days: int = 3) -> Iterator[History]:
-    """Histories of so many seeds, in order."""
+    """Yield this number of histories, by seed."""
     for seed in range(first, first + count):
         yield History(seed, days=days)
 
 
 def joined(found: Iterator[History]) -> Facts:
-    """The facts of all of them."""
+    """Return the facts of all histories together."""
     facts: Facts = {"offset_commits": [], "partition_offsets": [], "group_events": []}
     for history in found:
         for name, rows in history.facts.items():

@@ -17,7 +17,7 @@ HOUR: Final = 3_600
 
 
 def facts() -> dict[str, list[Row]]:
-    """A group that commits all afternoon, and the day after."""
+    """Return commits of a group in an afternoon, and on the day after."""
     hours = [*range(8), 24]
     return {
         "offset_commits": [commit(hour * HOUR, 10 * hour, source=hour) for hour in hours],

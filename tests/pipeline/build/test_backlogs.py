@@ -33,7 +33,7 @@ def offsets_end(partition: int, end: int | None, *, seconds: float = LAST_SAMPLE
 
 
 def set_position(storage: Storage, topic_id: str | None = None) -> None:
-    """Let an ingest end at POSITION."""
+    """Write a position, as an ingest that ended at POSITION does."""
     position = read_position(storage, "c", topic_id, list(POSITION))
     commit_batch(storage, [], "c", position, Position(topic_id, POSITION))
 

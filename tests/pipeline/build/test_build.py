@@ -28,7 +28,7 @@ Facts = dict[str, list[Row]]
 
 
 def two_days() -> Facts:
-    """Commits, log ends and a rebalance on both sides of midnight."""
+    """Return commits, log ends and a rebalance on both sides of midnight."""
     times = [BEFORE_MIDNIGHT + 30 * step for step in range(10)]
     return {
         "offset_commits": [
@@ -199,7 +199,7 @@ def test_the_date_before_is_built_again_only_if_a_rebalance_ended_since(tmp_path
 
 
 def five_days() -> Facts:
-    """A commit, a log end and a new generation at each noon. The member that joins is known from the record before."""
+    """Return a commit, a log end and a new generation at each noon; the record before has the joining member."""
     days = range(5)
     return {
         "offset_commits": [commit(day * DAY, 10 * day, source=day) for day in days],

@@ -14,13 +14,13 @@ MINUTES = range(20)
 
 
 def backfilled(minute: float, end: int, *, point: tuple[int, float] | None = None, **others: Any) -> Row:
-    """A log end of the past, and the offset and minute of the record that shows it."""
+    """Return a log end of the past, and the offset and minute of the record that shows it."""
     shown = {"lookup_offset": point[0], "lookup_timestamp": at(60 * point[1])} if point else {}
     return ends(60 * minute, end, start=None, origin="backfill", **shown) | others
 
 
 def ahead(cluster: str, seconds: int) -> list[Row]:
-    """Ten records a second, each processed at once and committed every ten seconds; the sampler's clock is ahead."""
+    """Return ten records a second, committed every ten seconds; the sampler's clock is ahead."""
     own: dict[str, Any] = {"cluster_id": cluster}
     return [
         *(commit(10 * n, 100 * n, source=n, **own) for n in range(6 * len(MINUTES))),
@@ -42,7 +42,7 @@ def read_until(cluster: str, *, reads: int, gap: int = 0) -> list[Row]:
 
 
 def ends_of_two_logs(minutes: int) -> list[Row]:
-    """Ends of a topic that was recreated before minute 10."""
+    """Return ends of a topic that was recreated before minute 10."""
     return [
         ends(60 * m + 1, 1_000 + 10 * m if m < 10 else 5_000 + 60 * m, topic_id=str(m < 10)) for m in range(minutes)
     ]
@@ -129,7 +129,7 @@ def test_a_sample_of_a_clock_that_is_ahead_leaves_no_lag_below_zero(rows: list[R
 
 
 @rows_of("group_daily", "ahead")
-def test_a_sample_of_another_clock_does_not_count_consumed_messages_twice(rows: list[Row]) -> None:
+def test_a_sample_of_another_clock_does_not_count_consumed_records_twice(rows: list[Row]) -> None:
     (row,) = rows
     assert row["records_consumed"] == 100 * (6 * len(MINUTES) - 1)
 
@@ -141,7 +141,7 @@ def test_where_clocks_agree_the_last_record_counts_before_the_sampled_commit(row
 
 
 @rows_of("lag_history", "long ago")
-def test_where_ingest_ended_verdicts_rest_on_samples(rows: list[Row]) -> None:
+def test_verdicts_after_the_last_ingest_follow_from_samples(rows: list[Row]) -> None:
     """Each sample shows that the group has read all that the sample before had seen."""
     assert [row["rule"] for row in rows] == ["incomplete", *["keeping_up"] * 29]
     assert [row["commit_origin"] for row in rows] == ["topic", *["sample"] * 29]
@@ -155,7 +155,7 @@ def test_groups_whose_last_commit_only_a_sample_saw_have_not_stopped(rows: list[
 
 
 @rows_of("lag_history", "future")
-def test_a_record_that_bears_a_time_of_the_future_leaves_lag_as_it_is(rows: list[Row]) -> None:
+def test_a_record_with_a_future_time_does_not_change_the_lag(rows: list[Row]) -> None:
     """The backfilled log end that it shows is not used: a sample saw a higher one before."""
     assert [(row["lag"], row["time_lag_quality"]) for row in rows] == [(501, "unknown"), (501, "lower_bound")]
     assert rows[1]["time_lag_ms"] == 120_000
@@ -173,7 +173,7 @@ def test_a_topic_that_was_recreated_has_another_log_however_large_it_is(rows: li
 
 
 @rows_of("topic_daily", "recreated")
-def test_messages_produced_are_the_growth_of_both_logs(rows: list[Row]) -> None:
+def test_produced_records_are_the_growth_of_both_logs(rows: list[Row]) -> None:
     (row,) = rows
     assert row["records_produced"] == 100 + 45
 

@@ -14,14 +14,14 @@ JUST_AFTER_MIDNIGHT = DAY / 2 + 60
 
 
 def generation(seconds: float, number: int, *, source: int) -> Row:
-    """A generation whose one member may have waited for five minutes."""
+    """Return a generation whose one member may have waited for five minutes."""
     member = {"member_id": f"m{number}", "rebalance_timeout_ms": 300_000}
     details = {"epoch": number, "members": [member], "state_time": at(seconds - 1)}
     return event(seconds, "generation", "GroupMetadata", source=source, **details)
 
 
 def begun(storage: Storage) -> list[tuple[int, str]]:
-    """Generations and when they began at the earliest."""
+    """Return generations and when they began at the earliest."""
     rows = sorted(read(storage, "rebalances"), key=lambda row: int(row["generation"]))
     return [(row["generation"], f"{row['started_at']:%d %H:%M:%S}") for row in rows]
 

@@ -23,7 +23,7 @@ FALLING = [ends(at, end, start=None, origin="backfill") for at, end in ((1, 9_00
 
 
 def commits() -> list[Row]:
-    """Samples unless they have a source."""
+    """Return commits: samples, unless they have a source."""
     return [
         *of("deleted", (commit(seconds, 10, topic="gone") for seconds in RUNS)),
         *of("silent broker", (commit(seconds, 10, partition=1) for seconds in RUNS)),
@@ -181,7 +181,7 @@ def test_a_topic_is_unread_while_the_last_sample_sees_it(topics: Days) -> None:
     assert topics["rarely read", "t", TODAY]["lookback_days"] == 7
 
 
-def test_messages_produced_of_a_topic_that_was_observed_once_are_not_known(topics: Days) -> None:
+def test_produced_records_of_a_topic_that_was_observed_once_are_unknown(topics: Days) -> None:
     assert topics["unread", "t", TODAY]["records_produced"] == 20 * MINUTE
     assert topics["unread", "new", TODAY]["records_produced"] is None
 

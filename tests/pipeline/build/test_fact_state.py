@@ -25,8 +25,8 @@ from tests.pipeline.store.commits import rows_of, written
 
 
 @pytest.fixture
-def noted(tmp_path: Path) -> Storage:
-    """Two batches of a row each, and the note of a build of them."""
+def built(tmp_path: Path) -> Storage:
+    """Two batches of a row each, and the metadata of a build of them."""
     storage = new_storage(tmp_path)
     for number in (1, 2):
         put_all(storage, f"b{number}", {"offset_commits": [commit(number, number, source=number)]})
@@ -46,10 +46,10 @@ def join_files(storage: Storage) -> None:
     assert compact(storage, now=NOON + timedelta(days=9)).files_after == 1
 
 
-def test_rows_that_a_compaction_joined_to_one_file_cause_no_build(noted: Storage) -> None:
-    join_files(noted)
+def test_rows_that_a_compaction_joined_to_one_file_cause_no_build(built: Storage) -> None:
+    join_files(built)
 
-    assert dates_of(noted) == []
+    assert dates_of(built) == []
 
 
 @pytest.mark.parametrize(
@@ -57,15 +57,15 @@ def test_rows_that_a_compaction_joined_to_one_file_cause_no_build(noted: Storage
     [commit(2, 3, source=2), commit(2, 2, source=3), commit(3, 2, source=2), commit(2, None, source=2)],
     ids=["offset", "place", "time", "removal"],
 )
-def test_changed_values_cause_a_build_even_after_files_were_joined(noted: Storage, other: dict[str, object]) -> None:
-    put_all(noted, "b2", {"offset_commits": [other]})
-    join_files(noted)
+def test_changed_values_cause_a_build_even_after_files_were_joined(built: Storage, other: dict[str, object]) -> None:
+    put_all(built, "b2", {"offset_commits": [other]})
+    join_files(built)
 
-    assert dates_of(noted) == ["2026-11-20"]
+    assert dates_of(built) == ["2026-11-20"]
 
 
 def make_derived(storage: Storage, *dates: str) -> None:
-    """Rows of a derived table, as a build leaves them."""
+    """Write rows of a derived table, as a build does."""
     for day in map(date.fromisoformat, dates):
         noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
         rows = rows_of(LAG_HISTORY, [{"cluster_id": "c", "group": "g", "observed_at": noon}])
@@ -73,12 +73,12 @@ def make_derived(storage: Storage, *dates: str) -> None:
     state_of(storage).save(storage)
 
 
-def test_a_date_that_a_derived_table_lost_is_built_again(noted: Storage) -> None:
-    make_derived(noted, "2026-11-20")
-    assert dates_of(noted) == []
-    shutil.rmtree(Path(noted.location, LAG_HISTORY.name))
+def test_a_date_that_a_derived_table_lost_is_built_again(built: Storage) -> None:
+    make_derived(built, "2026-11-20")
+    assert dates_of(built) == []
+    shutil.rmtree(Path(built.location, LAG_HISTORY.name))
 
-    assert dates_of(noted) == ["2026-11-20"]
+    assert dates_of(built) == ["2026-11-20"]
 
 
 @pytest.mark.parametrize("table", [PARTITION_STATE, GROUP_STATE], ids=lambda table: table.name)
@@ -93,14 +93,14 @@ def test_a_state_that_was_removed_is_made_again_with_its_date(tmp_path: Path, ta
     assert dates_of(storage) == ["2026-11-20"]
 
 
-def test_dates_that_retention_removed_are_not_built_again(noted: Storage) -> None:
-    make_derived(noted, "2026-11-10", "2026-11-20")
-    done = compact(noted, retention=uniform_retention(timedelta(days=8)), now=NOON)
+def test_dates_that_retention_removed_are_not_built_again(built: Storage) -> None:
+    make_derived(built, "2026-11-10", "2026-11-20")
+    done = compact(built, retention=uniform_retention(timedelta(days=8)), now=NOON)
 
     assert done.removed_table_dates == (("lag_history", "2026-11-10"),)
-    assert dates_of(noted) == []
-    compact(noted, retention=uniform_retention(timedelta(days=90)), now=NOON)
-    assert dates_of(noted) == []
+    assert dates_of(built) == []
+    compact(built, retention=uniform_retention(timedelta(days=90)), now=NOON)
+    assert dates_of(built) == []
 
 
 def test_the_day_before_is_not_built_again_after_retention_thinned_it(tmp_path: Path) -> None:
@@ -122,50 +122,50 @@ def test_the_day_before_is_not_built_again_after_retention_thinned_it(tmp_path: 
     assert dates_after(thinned) == (today,)
 
 
-def test_records_that_retention_left_of_old_dates_are_counted(noted: Storage) -> None:
+def test_records_that_retention_left_of_old_dates_are_counted(built: Storage) -> None:
     members = [
         event(0, "member_metadata", "ConsumerGroupMemberMetadata", source=number, group="kip", member_id=f"m{number}")
         for number in range(9, 12)
     ]
     epoch, later = 20 * 86_400, NOON.date() + timedelta(days=20)
-    put_all(noted, "b3", {"group_events": members})
-    put_all(noted, "b4", {"group_events": [event(epoch, "group_epoch", "ConsumerGroupMetadata", source=20)]})
-    compact(noted, retention=uniform_retention(timedelta(days=8)), now=NOON + timedelta(days=20))
+    put_all(built, "b3", {"group_events": members})
+    put_all(built, "b4", {"group_events": [event(epoch, "group_epoch", "ConsumerGroupMetadata", source=20)]})
+    compact(built, retention=uniform_retention(timedelta(days=8)), now=NOON + timedelta(days=20))
 
-    assert dates_of(noted) == [later.isoformat()]
+    assert dates_of(built) == [later.isoformat()]
     # Beside the three members there are the commits of the fixture: the newest date of a table is kept. There is no
     # state of the old date until a build made one.
-    assert estimate_facts(noted) == 1 + 3 + 2
-    build_here(noted)
-    assert estimate_facts(noted) == 0
-    put_all(noted, "b5", {"group_events": [event(epoch + 1, "group_epoch", "ConsumerGroupMetadata", source=21)]})
+    assert estimate_facts(built) == 1 + 3 + 2
+    build_here(built)
+    assert estimate_facts(built) == 0
+    put_all(built, "b5", {"group_events": [event(epoch + 1, "group_epoch", "ConsumerGroupMetadata", source=21)]})
     # The state before days without facts is kept, however old it is.
-    assert estimate_facts(noted) == 2
+    assert estimate_facts(built) == 2
     # With other settings all dates are read.
-    assert estimate_facts(noted, lookback_days=8) == 2 + 3 + 2
+    assert estimate_facts(built, lookback_days=8) == 2 + 3 + 2
 
 
-def test_a_directory_whose_name_is_no_date_is_passed_over(noted: Storage) -> None:
+def test_a_directory_whose_name_is_no_date_is_passed_over(built: Storage) -> None:
     for odd in ("2026-02-30", "2026-13-45"):
-        Path(noted.location, "offset_commits", f"date={odd}").mkdir()
+        Path(built.location, "offset_commits", f"date={odd}").mkdir()
 
     assert (
         compact(
-            noted, retention=uniform_retention(timedelta(days=8)), now=NOON + timedelta(days=30)
+            built, retention=uniform_retention(timedelta(days=8)), now=NOON + timedelta(days=30)
         ).removed_table_dates
         == ()
     )
-    assert dates_of(noted) == []
+    assert dates_of(built) == []
 
 
-def test_after_a_build_with_other_columns_no_state_is_read(noted: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_build_with_other_columns_no_state_is_read(built: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     assert fingerprint_frames(STATE_FRAMES[1:]) != fingerprint_frames(STATE_FRAMES)
-    assert state_of(noted).has_last_build
+    assert state_of(built).has_last_build
     monkeypatch.setattr(fact_state, "_VERSION", f"16 {fingerprint_frames(STATE_FRAMES[1:])}")
 
-    assert not state_of(noted).has_last_build
-    assert dates_of(noted) == ["2026-11-20"]
-    assert read_last_limits(noted) is None
+    assert not state_of(built).has_last_build
+    assert dates_of(built) == ["2026-11-20"]
+    assert read_last_limits(built) is None
 
 
 def test_the_recorded_version_covers_all_frames_that_are_stored() -> None:

@@ -30,7 +30,7 @@ OBSERVED: Final[dict[str, list[tuple[float, int, int, int]]]] = {
 
 
 def at_different_times() -> tuple[list[Row], list[Row]]:
-    """Partition 1 is observed 2 s after 0 and is rewound at 50, the commit on 2 is removed at 30, 3 is observed twice.
+    """Return facts: partition 1 is 2 s later than 0 and rewound at 50, 2 loses its commit at 30, 3 is seen twice.
 
     The partitions 0 and 3 have another commit, so that they do not count as stopped in the end.
     """
@@ -43,7 +43,7 @@ def at_different_times() -> tuple[list[Row], list[Row]]:
 
 
 def observed(partition: int, hours: float, start: int, committed: int, lag: int) -> tuple[Row, Row]:
-    """A commit, and the log a second later."""
+    """Return a commit, and the log a second later."""
     seconds = round(hours * HOUR)
     return (
         commit(seconds - 1, committed, source=2 * seconds + partition, partition=partition),
@@ -52,7 +52,7 @@ def observed(partition: int, hours: float, start: int, committed: int, lag: int)
 
 
 def near_the_log_start(name: str) -> tuple[list[Row], list[Row]]:
-    """A second partition with hardly any lag does not hide the first, whose last records are of the day before."""
+    """Return facts: a partition with little lag, beside one whose last records are of the day before."""
     rows = [observed(0, *numbers) for numbers in OBSERVED[name]]
     rows += [observed(1, hours, 0, 9_000, 1) for hours, *_ in OBSERVED[name]]
     log_end = rows[0][1]["log_end_offset"]
@@ -60,7 +60,7 @@ def near_the_log_start(name: str) -> tuple[list[Row], list[Row]]:
 
 
 def better_than_before() -> tuple[list[Row], list[Row]]:
-    """Partition 0 catches up, the commit on partition 1 is removed while it is below the log start."""
+    """Return facts: partition 0 catches up, 1 loses its commit while that is below the log start."""
     rows = [
         observed(*numbers)
         for numbers in ((0, 0, 20, 10, 90), (0, 1, 20, 90, 10), (1, 0, 50, 10, 90), (1, 0.5, 50, 10, 90))

@@ -28,7 +28,7 @@ Facts = dict[str, list[Row]]
 
 
 def commits_of(chance: random.Random, partition: int) -> Iterator[Row]:
-    """Some days of a group: periods of commits, of no progress, of samples, with removals and data gaps between."""
+    """Yield commits of a group: periods of progress, of no progress and of samples, with deletions and data gaps."""
     now, offset, source = -1.5 * DAY, 100, chance.randrange(1_000) * 10_000
     others: dict[str, Any] = {"group": f"g{partition}", "partition": partition}
     while now < 1.5 * DAY:
@@ -53,9 +53,9 @@ def commits_of(chance: random.Random, partition: int) -> Iterator[Row]:
 
 
 def some_days(chance: random.Random, groups: int) -> Facts:
-    """Groups on a partition each, whose log end is known with each sample, and every two hours.
+    """Return facts of groups on a partition each, whose log end is known at each sample and every two hours.
 
-    A coordinator never answers: so no sample shows that a commit was removed, which is found once a day.
+    A coordinator never responds: so no sample shows that a commit was removed, which is found once a day.
     """
     commits = [row for partition in range(groups) for row in commits_of(chance, partition)]
     log_ends = [ends(seconds, None, topic=OFFSETS_TOPIC) for seconds in range(-2 * DAY, 2 * DAY, 2 * HOUR)]
@@ -68,12 +68,12 @@ def some_days(chance: random.Random, groups: int) -> Facts:
 
 
 def moved(rows: Iterable[Row], by: timedelta) -> list[Row]:
-    """The rows at other times."""
+    """Return the rows at other times."""
     return [{name: value + by if isinstance(value, datetime) else value for name, value in row.items()} for row in rows]
 
 
 def built_by_date(directory: Path, facts: Facts, **options: Any) -> Storage:
-    """A storage to which the facts of one date after another were added, with a build after each."""
+    """Return a storage to which one date after another was added, with a build after each."""
     storage = new_storage(directory)
     times = {"offset_commits": "commit_time", "partition_offsets": "observed_at"}
     dates = sorted({row[times[name]].date() for name, rows in facts.items() for row in rows})
@@ -85,7 +85,7 @@ def built_by_date(directory: Path, facts: Facts, **options: Any) -> Storage:
 
 
 def states_after(storage: Storage, day: date) -> tuple[KeyState, LogState]:
-    """The states of all groups, by name, and of the one partition at the end of a date."""
+    """Return the states of all groups, by name, and of the partition, at the end of a date."""
     paths = [file.path for file in storage.files(PARTITION_STATE, [day.isoformat()])]
     rows = [row for path in paths for part in read_columns(path, ["group", "state"]) for row in part.to_pylist()]
     of_groups = sorted((row for row in rows if row["group"] is not None), key=itemgetter("group"))
@@ -168,7 +168,7 @@ def test_records_of_the_day_before_count_if_samples_missed_the_commit(tmp_path: 
 
     tomorrow = NOON.date() + timedelta(days=1)
     keys, _ = states_after(storage, tomorrow)
-    assert keys.progress.moves.tolist() == [2]
+    assert keys.progress.offset_changes.tolist() == [2]
     consumed = {row["date"]: row["records_consumed"] for row in read(storage, "group_daily")}
     assert consumed[tomorrow] == 11
     assert [row["consume_rate"] for row in read(storage, "lag_history") if row["date"] == tomorrow] == [None, None]
@@ -195,7 +195,7 @@ def test_the_first_sample_after_a_removal_is_a_commit_also_on_a_later_day(tmp_pa
     assert [(row["date"].day, row["rule"]) for row in rows if row["topic"]] == [(20, "incomplete"), (22, "incomplete")]
 
 
-def test_a_state_has_one_commit_and_the_floors_of_a_day_of_each_group(tmp_path: Path) -> None:
+def test_a_state_has_one_commit_and_the_lag_minima_of_a_day_of_each_group(tmp_path: Path) -> None:
     minutes = range(-3 * DAY, 0, MINUTE)
     busy = [commit(seconds, seconds + 10 * DAY, source=seconds + 10 * DAY, group="busy") for seconds in minutes]
     quiet = [commit(seconds, int(seconds > -2 * DAY), group="quiet") for seconds in minutes]
@@ -205,10 +205,10 @@ def test_a_state_has_one_commit_and_the_floors_of_a_day_of_each_group(tmp_path: 
     keys, log = states_after(built(tmp_path, facts, lookback_days=LOOKBACK), NOON.date())
 
     assert keys.commits.key.tolist() == keys.progress.key.tolist() == [0, 1]
-    assert keys.progress.moves.tolist() == [len(minutes) - 1, 1]
+    assert keys.progress.offset_changes.tolist() == [len(minutes) - 1, 1]
     # Windows reach 24 hours and 120 minutes back from the last minute, 11:59. So there are floors of 25 hours and of 25
     # periods of five minutes. The minutes 10:00 and 11:00 have both a floor of an hour and one of five minutes.
-    assert np.bincount(keys.lag_floors.key).tolist() == [48, 48]
+    assert np.bincount(keys.lag_minima.key).tolist() == [48, 48]
     # Ten minutes of a day that ended at noon: none are left at midnight.
     assert len(keys.rate_rows) == len(keys.last_status) == 0
     assert len(log.log_ends) == 1
@@ -220,7 +220,7 @@ def rules_of_groups(storage: Storage) -> list[str]:
     return [row["rule"] for row in read(storage, "group_status")]
 
 
-def test_a_group_that_dies_before_midnight_is_stopped_after_it(tmp_path: Path) -> None:
+def test_a_group_with_its_last_commit_before_midnight_is_stopped_after_it(tmp_path: Path) -> None:
     """Its last commit is half a minute before midnight, at the log end. A record a minute is written from then on."""
     midnight = 12 * HOUR
     commits = [commit(midnight - 30 - 5 * n, 1_000 - n, source=1_000 - n) for n in range(121)]

@@ -17,7 +17,7 @@ LEFT = 10  # the last minute at which the group was there
 
 
 def sampled(cluster: str, minute: int, *, listed: bool = True, seen: bool = True) -> list[Row]:
-    """One sample: the listing, the commits and, a second later each, the log ends."""
+    """Return one sample: the listing, the commits and, a second later each, the log ends."""
     own: dict[str, Any] = {"cluster_id": cluster}
     listing = event(60 * minute, "state_seen", "Snapshot", source=0, origin="sample", **own) | {"source_offset": None}
     seen_commit = commit(60 * minute + 1, minute, **own)
@@ -25,7 +25,7 @@ def sampled(cluster: str, minute: int, *, listed: bool = True, seen: bool = True
 
 
 def samples(cluster: str, minutes: Iterable[int], **others: Any) -> Iterator[Row]:
-    """Samples that see the group until LEFT, and from then on what `others` say."""
+    """Yield samples that list the group until LEFT, and the rows of `others` from then on."""
     for minute in minutes:
         yield from sampled(cluster, minute, **({} if minute <= LEFT else others))
 
@@ -93,7 +93,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
 
 
 def last_minute(tables: dict[str, list[Row]], cluster: str) -> int:
-    """Until when the group has lag."""
+    """Return the last minute in which the group has lag."""
     rows = (row for row in tables["lag_history"] if row["cluster_id"] == cluster)
     newest: datetime = max(row["observed_at"] for row in rows if (row["group"], row["partition"]) == ("g", 0))
     return round((newest - NOON).total_seconds()) // 60

@@ -25,7 +25,7 @@ THE_END = "all tables are replaced, and the note is not saved"
 
 @pytest.fixture(scope="module", autouse=True)
 def delayed_commits() -> None:
-    """A killed build leaves Delta logs, as those of users are."""
+    """Use Delta logs for a killed build, as users have them."""
 
 
 def rows_in(storage: Storage) -> dict[str, list[Row]]:
@@ -38,7 +38,7 @@ class KillError(BaseException):
 
 @pytest.fixture
 def killed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """A build that is killed just before it replaces that table."""
+    """Return a build that is killed just before it replaces that table."""
 
     def build_until(storage: Storage, until: str, **options: Any) -> None:
         replace, seen = Storage.replace, list[str]()

@@ -39,7 +39,7 @@ def test_two_million_commits_on_one_partition_take_less_than_400_mib(tmp_path: P
 
 
 def facts() -> Iterator[Any]:
-    """Packed rows as Spark hands them to a task, group by group."""
+    """Yield packed rows as Spark passes them to a task, group by group."""
     minutes = np.arange(_MINUTES)
     observations = {
         "at_us": _BASE_US + minutes * 60_000_000,

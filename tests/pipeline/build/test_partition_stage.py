@@ -28,7 +28,7 @@ Rows = dict[str, list[Any]]
 
 
 def results(rows: pa.Table, days: Sequence[int], summary: FactSummary, *, size: int = 10**9) -> tuple[Rows, pa.Table]:
-    """The rows of some days, and the states at the end of the last one, as rows of the stage."""
+    """Return the rows of some days, and the states at the end of the last one, as rows of the stage."""
     lag_history: list[Any] = []
     passed_on: list[Any] = []
     states: list[Any] = []
@@ -44,7 +44,7 @@ def results(rows: pa.Table, days: Sequence[int], summary: FactSummary, *, size: 
 
 
 def for_groups(table: pa.Table) -> Rows:
-    """The rows for the group stage, unpacked; those of topics are added up."""
+    """Return the rows for the group stage, unpacked, with the sums of each topic."""
     statuses, _ = select_kind(table, RowKind.STATUSES)
     (numbers,) = unpack(statuses["payload"], [columns_of(PartitionStatuses, "key")])
     named = statuses.drop_columns(["payload"]).take(pa.array(numbers.owner)).to_pylist()

@@ -114,7 +114,7 @@ def test_members_and_readers_are_known_after_retention_and_other_settings(
 
 
 def built_and_removed(directory: Path, retention_days: int) -> Storage:
-    """A group that commits each day, and one that last committed on the day before the first one that is kept.
+    """Return a group that commits each day, and one that last committed on the day before the first retained one.
 
     Both have members, whose last record is the first one of all.
     """
@@ -245,7 +245,7 @@ def test_a_random_history_keeps_its_rows_while_retention_removes_dates(
         build_here(storage, lookback_days=1)
         now = max(time_of(row) for rows in portions[portion].values() for row in rows)
         compact(storage, retention=uniform_retention(timedelta(days=3)), now=now)
-        first = storage.note("retention")["first_date"]
+        first = storage.read_metadata("retention")["first_date"]
 
     whole = built(tmp_path / "whole", facts, lookback_days=1)
     kept, others = (

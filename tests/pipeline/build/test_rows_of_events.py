@@ -40,7 +40,7 @@ OBSERVED: Final = (-1, 2, 12, 25, 40, 70, 120, BEFORE_MIDNIGHT + 5, BEFORE_MIDNI
 
 
 def facts_of(name: str) -> dict[str, list[Row]]:
-    """One cluster: the group has stood still for days, as has one without members; something is read on the next."""
+    """Return facts: a group without progress for days, one without members, and a record of the next day."""
     commits = [
         commit(-3 * DAY, 5, source=1),
         commit(-3 * DAY, 5, source=2, group="without members"),

@@ -46,10 +46,10 @@ def dates_of(storage: Storage) -> list[date]:
 
 
 def forget(storage: Storage, dates: Sequence[date]) -> None:
-    """Let the next build make these dates again."""
-    note = storage.note("build")
+    """Make the next build derive these dates again."""
+    note = storage.read_metadata("build")
     note["facts"] = {key: one for key, one in note["facts"].items() if key.partition(" ")[0] not in map(str, dates)}
-    storage.save_note("build", note)
+    storage.save_metadata("build", note)
 
 
 @pytest.fixture(scope="module")
@@ -118,10 +118,10 @@ class ShufflingEngine(LocalEngine):
     def run(self, task: Task) -> Any:
         """Return what the other engine returns."""
         chance = random.Random(1)
-        is_of_group = pc.is_in(self._rows["kind"], pa.array([RowKind.GROUP_STATE, RowKind.EVENTS], pa.int8()))
-        partitions = by_key(shuffled(self._rows.filter(pc.invert(is_of_group)), chance), KEY)
+        is_for_groups = pc.is_in(self._rows["kind"], pa.array([RowKind.GROUP_STATE, RowKind.EVENTS], pa.int8()))
+        partitions = by_key(shuffled(self._rows.filter(pc.invert(is_for_groups)), chance), KEY)
         passed_on = pa.Table.from_batches(run_partition_task(task, partitions), schema=StageRows.schema())
-        groups = pa.concat_tables([passed_on, self._rows.filter(is_of_group)])
+        groups = pa.concat_tables([passed_on, self._rows.filter(is_for_groups)])
         results = run_group_task(task, by_key(shuffled(groups, chance), GROUP_KEY))
         return pa.Table.from_batches(results, schema=StageRows.schema())
 

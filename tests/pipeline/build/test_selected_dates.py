@@ -21,7 +21,7 @@ FIRST, SECOND, THIRD, FOURTH = (date(2026, 11, day) for day in (20, 21, 22, 23))
 
 
 def filled(directory: Path) -> Storage:
-    """Commits and log ends of four days, not built."""
+    """Return commits and log ends of four days, not built."""
     made = new_storage(directory)
     times = [day * DAY + minute * 60 for day in range(4) for minute in range(12)]
     commits = [commit(at, 10 + index, source=index) for index, at in enumerate(times)]

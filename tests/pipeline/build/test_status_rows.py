@@ -43,7 +43,7 @@ def test_a_group_that_committed_once_and_has_lag_is_stopped_after_15_minutes(tmp
     assert rules == [*[("incomplete", at(0))] * 15, *[("stopped_unseen", at(15 * 60))] * 3]
 
 
-def test_a_group_that_dies_is_stopped_within_two_minutes_and_a_sample(tmp_path: Path) -> None:
+def test_a_group_without_commits_is_stopped_at_the_sample_after_two_minutes(tmp_path: Path) -> None:
     """It commits every five seconds, until ten minutes after noon."""
     commits = [commit(5 * n, 50 * n, source=n) for n in range(121)]
     logs = [ends(60 * n + 1, 600 * n + 20) for n in range(15)]
@@ -114,7 +114,7 @@ def test_only_a_group_that_reads_nine_of_ten_records_has_a_warning(tmp_path: Pat
 
 
 def a_partition(chance: random.Random, partition: int, *, slowness: int = 1) -> Iterator[tuple[str, Row]]:
-    """Two minutes of commits, removals and log ends, times `slowness`; one of three partitions has samples only."""
+    """Yield two minutes of commits, deletions and log ends, times `slowness`; a partition of three has only samples."""
     pace = chance.choice([0, 1, 3, 8])
     end, offset = chance.randint(20, 60), chance.randint(0, 40)
     own: dict[str, Any] = {"partition": partition}
@@ -122,12 +122,12 @@ def a_partition(chance: random.Random, partition: int, *, slowness: int = 1) -> 
     for place, at_ms in enumerate(sorted(chance.sample(range(120_000), 40))):
         offset = max(0, offset + chance.choice([0, pace, pace, pace, chance.randint(-9, 20)]))
         source = 100 * partition + place if partition % 3 and place % 4 else None
-        is_removal = source is not None and chance.random() < 0.05
+        is_commit_deletion = source is not None and chance.random() < 0.05
         members = chance.choice([members, members, members, None, 0, 2])
         others = own if source is not None else own | {"member_count": members}
         yield (
             "offset_commits",
-            commit(at_ms * slowness / 1_000, None if is_removal else offset, source=source, **others),
+            commit(at_ms * slowness / 1_000, None if is_commit_deletion else offset, source=source, **others),
         )
     for seconds in range(5, 200, 5):
         end += chance.choice([0, 5, 10, 10])
@@ -135,7 +135,7 @@ def a_partition(chance: random.Random, partition: int, *, slowness: int = 1) -> 
 
 
 def some_partitions(chance: random.Random, slowness: int) -> dict[str, list[Row]]:
-    """Facts of 24 partitions. A coordinator never answers, so that no sample shows that a commit was removed."""
+    """Return facts of 24 partitions. A coordinator never responds, so that no sample shows a deleted commit."""
     facts: dict[str, list[Row]] = {"offset_commits": [], "partition_offsets": []}
     for partition in range(24):
         for name, row in a_partition(chance, partition, slowness=slowness):
@@ -149,7 +149,7 @@ def ms_of(time: datetime) -> int:
 
 
 def seen_in(row: Row, commits: Sequence[Row], since: datetime | None) -> Seen:
-    """What a row of lag_history shows, with what the commits until then say of members, removals and repetitions.
+    """Return what a row of lag_history shows, with the members, deletions and repetitions of the commits until then.
 
     `since` is the time of the row before.
     """
@@ -171,7 +171,7 @@ def seen_in(row: Row, commits: Sequence[Row], since: datetime | None) -> Seen:
         members=samples[-1]["member_count"] if is_fresh else None,
         commit_ms=None if commit_time is None else ms_of(commit_time),
         repeated=None if commit_time is None else len([*repeats]) - 1,
-        highest=None
+        highest_offset=None
         if not is_record
         else max(
             (fact["committed_offset"] for fact in records if since is None or fact["commit_time"] > since), default=None
@@ -180,7 +180,7 @@ def seen_in(row: Row, commits: Sequence[Row], since: datetime | None) -> Seen:
 
 
 def judged_plainly(commits: Sequence[Row], rows: Sequence[Row], limits: Limits) -> Verdicts:
-    """The verdict on each partition at the times of `rows`, and of the group at these times."""
+    """Return the verdict on each partition at the times of `rows`, and on the group at these times."""
     found: Verdicts = {}
     by_partition = groupby((row for row in rows if row["topic"]), key=itemgetter("partition"))
     for partition, own_rows in by_partition:
@@ -205,7 +205,7 @@ def judged_plainly(commits: Sequence[Row], rows: Sequence[Row], limits: Limits) 
     ],
     ids=["minutes", "half an hour", "hours", "days"],
 )
-def test_rows_have_the_verdicts_that_are_worked_out_plainly(
+def test_rows_have_the_verdicts_of_a_plain_computation(
     tmp_path: Path, limits: Limits, slowness: int, rules: set[str]
 ) -> None:
     """Waits, moves, members, removals and floors, also across midnight: the kernels and one row after another."""
@@ -228,7 +228,7 @@ def known(values: Iterator[Any]) -> list[Any]:
 
 
 def added_up(rows: Sequence[Row]) -> Row:
-    """What the rows of a group's partitions at one time are together."""
+    """Return the sum of the rows of a group's partitions at one time."""
     worst = ("exact", "interpolated", "lower_bound", "unknown", "data_loss")
     rates = {name: known(row[name] for row in rows) for name in ("consume_rate", "produce_rate")}
     falls = all(row["catch_up_ms"] is not None for row in rows if row["lag"] > 0)

@@ -221,7 +221,7 @@ def test_build_passes_its_dates_and_settings_and_reports_the_settings(fakes: Fak
     assert fakes.estimate_facts.call_args.kwargs["selection"] == arguments["selection"]
 
 
-def test_build_says_that_other_settings_derive_all_dates_again(
+def test_build_reports_that_other_settings_derive_all_dates_again(
     fakes: FakePipeline, data_dir: str, mocker: MockerFixture
 ) -> None:
     mocker.patch("kafka_groups.pipeline.build.fact_state.read_last_limits", return_value=Limits(stop_after_ms=300_000))

@@ -42,7 +42,7 @@ def test_a_condition_that_holds_for_a_selected_group_is_exit_code_4(
     assert ("the condition of --fail-if holds for 'billing'" in outcome.stderr) == (exit_code == 4)
 
 
-def test_it_holds_whatever_else_failed(fakes: FakePipeline, data_dir: str) -> None:
+def test_a_condition_holds_also_if_other_groups_are_unknown(fakes: FakePipeline, data_dir: str) -> None:
     fakes.report.return_value = replace(HISTORY, unknown=("nosuch",))
     arguments = ("pipeline", "report", "--data-dir", data_dir, "nosuch", "audit")
     assert run(*arguments, "--fail-if", "verdict==STOP").exit_code == 4

@@ -41,7 +41,7 @@ class Logs:
             del self._left[each.partition]
 
     def clock(self) -> float:
-        """Nobody waits here: a look at what does not respond takes its time."""
+        """Return the time in seconds, which each request without a response advances, so that no test waits."""
         return self.seconds
 
     def consume(self, count: int, timeout: float) -> list[Any]:
@@ -96,7 +96,7 @@ def test_the_head_begins_where_compaction_has_removed_nothing(clean: int) -> Non
     assert logs.read < 2_000
 
 
-def test_partitions_are_looked_at_together_and_an_empty_one_is_not() -> None:
+def test_partitions_are_checked_together_and_an_empty_one_is_not() -> None:
     logs = Logs({part: [*range(0, 10_000, 500), *range(10_000, 20_000)] for part in range(50)} | {50: []})
     found = find_heads(logs, dict.fromkeys(range(50), (0, 20_000)) | {50: (3, 3)})
     assert (len(found), logs.assigned < 25) == (50, True)

@@ -21,24 +21,24 @@ NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 
 
 def rows(table: Table, *found: dict[str, Any]) -> pa.Table:
-    """Rows of a table that have what is given, and null elsewhere."""
+    """Return rows of a table with these values, and null elsewhere."""
     empty = dict.fromkeys(column.name for column in table.columns)
     return pa.Table.from_pylist([{**empty, table.time_column: NOW, **row} for row in found], schema=table.arrow())
 
 
 def gap(start: int, until: int, missing: int, reason: str) -> dict[str, Any]:
-    """Offsets of partition 0 that held no record."""
+    """Return a gap: offsets of partition 0 without a record."""
     found = {"cluster_id": "c", "source_partition": 0, "first_offset": start, "last_offset": until}
     return found | {"missing": missing, "reason": reason}
 
 
 def checks_of(storage: Storage, cluster_id: str | None = None, log: Position | None = None) -> dict[str, Check]:
-    """What is found in a directory, by the name of the check."""
+    """Return the checks of a directory, by name."""
     return {check.check: check for check in check_tables(storage.location, cluster_id, log)}
 
 
 def read_until(storage: Storage, cluster_id: str, ends: dict[int, int], topic_id: str | None = None) -> None:
-    """Leave the tables as an ingest does: a batch of one commit ended at these offsets."""
+    """Write what an ingest writes: a batch of one commit ended at these offsets."""
     files = written(storage, commits([1], cluster=cluster_id))
     commit_batch(
         storage, files, cluster_id, read_position(storage, cluster_id, topic_id, ends), Position(topic_id, ends)

@@ -1,6 +1,6 @@
-"""Comparison of a build with the oracle and with the truth of simulated worlds.
+"""Comparison of a build with the oracle and with the truth of simulated clusters.
 
-`compare_worlds` is what a proof calls: it returns a sentence for each difference, so an empty list is a success.
+`compare_clusters` is what a proof calls: it returns a sentence for each difference, so an empty list is a success.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from tests.pipeline.oracle.oracle_groups import StatusRow, status_rows
 from tests.pipeline.oracle.oracle_lag import LagRow, lag_rows, last_commit
 from tests.pipeline.oracle.oracle_verdicts import compare_verdicts
 from tests.pipeline.oracle.row_sums import Tables, compare_sums, compare_values
+from tests.pipeline.oracle.simulated_clusters import simulate_cluster
+from tests.pipeline.oracle.simulated_facts import SimulatedCluster
 from tests.pipeline.oracle.true_members import compare_members, compare_rebalances
 from tests.pipeline.oracle.true_offsets import compare_commits, compare_consumption, compare_time_lag
-from tests.pipeline.oracle.world_facts import World
-from tests.pipeline.oracle.worlds import make_world
 
 _TABLES: Final = ("lag_history", "group_status", "rebalances", "group_daily", "topic_daily")
 _TIMES: Final = {"offset_commits": "commit_time", "group_events": "record_time", "partition_offsets": "observed_at"}
 
 
-def compare_worlds(first_seed: int, count: int) -> list[str]:
-    """Build the worlds of `count` seeds and return their differences, each a line that begins with its seed."""
+def compare_clusters(first_seed: int, count: int) -> list[str]:
+    """Build the clusters of `count` seeds and return their differences, each a line that begins with its seed."""
     differences = []
     for seed in range(first_seed, first_seed + count):
-        world = make_world(seed)
+        cluster = simulate_cluster(seed)
         with tempfile.TemporaryDirectory() as directory:
-            tables = build_world(Path(directory), world)
-        differences += [f"seed {seed}: {difference}" for difference in compare_world(world, tables)]
+            tables = build_tables(Path(directory), cluster)
+        differences += [f"seed {seed}: {difference}" for difference in compare_tables(cluster, tables)]
     return differences
 
 
-def build_world(directory: Path, world: World) -> dict[str, list[Row]]:
-    """Return the derived tables of a world. Every fourth one is built day after day, the others at once."""
+def build_tables(directory: Path, cluster: SimulatedCluster) -> dict[str, list[Row]]:
+    """Return the derived tables of a cluster. Every fourth one is built day after day, the others at once."""
     storage = new_storage(directory)
-    if world.seed % 4 == 3:
-        days = {row[_TIMES[name]].date() for name in _TIMES for row in world.facts.get(name, ())}
+    if cluster.seed % 4 == 3:
+        days = {row[_TIMES[name]].date() for name in _TIMES for row in cluster.facts.get(name, ())}
         for day in sorted(days):
-            put_all(storage, f"of-{day}", {name: rows_of_day(rows, name, day) for name, rows in world.facts.items()})
+            put_all(storage, f"of-{day}", {name: rows_of_day(rows, name, day) for name, rows in cluster.facts.items()})
             build_here(storage)
     else:
-        put_all(storage, "all", world.facts)
+        put_all(storage, "all", cluster.facts)
         build_here(storage)
     return {name: read(storage, name) for name in _TABLES}
 
@@ -58,19 +58,19 @@ def rows_of_day(rows: Sequence[Row], table: str, day: Any) -> list[Row]:
     return [row for row in rows if row[time].date() == day]
 
 
-def compare_world(world: World, tables: Tables) -> list[str]:
-    """Return the differences of one world.
+def compare_tables(cluster: SimulatedCluster, tables: Tables) -> list[str]:
+    """Return the differences of one cluster.
 
     Where the clocks of brokers differ, the truth bounds what rows may have; where they agree, the oracle has the rows.
     """
-    differences = [*compare_sums(tables), *compare_consumption(world, tables["group_daily"])]
-    differences += compare_commits(world, tables["lag_history"])
-    differences += compare_time_lag(world, tables["lag_history"])
-    if world.is_fully_read:
-        differences += compare_rebalances(world, tables["rebalances"])
-        differences += compare_members(world, tables["group_status"])
-    if not world.has_skew:
-        differences += compare_rows(gather_evidence(world.facts), tables, is_lossy=world.is_lossy)
+    differences = [*compare_sums(tables), *compare_consumption(cluster, tables["group_daily"])]
+    differences += compare_commits(cluster, tables["lag_history"])
+    differences += compare_time_lag(cluster, tables["lag_history"])
+    if cluster.is_fully_read:
+        differences += compare_rebalances(cluster, tables["rebalances"])
+        differences += compare_members(cluster, tables["group_status"])
+    if not cluster.has_skew:
+        differences += compare_rows(gather_evidence(cluster.facts), tables, is_lossy=cluster.is_lossy)
     return differences
 
 

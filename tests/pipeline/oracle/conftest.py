@@ -1,4 +1,4 @@
-"""Builds of simulated worlds, whose tables have a log that is quick."""
+"""Builds of simulated clusters, whose tables have a log that is quick."""
 
 from __future__ import annotations
 

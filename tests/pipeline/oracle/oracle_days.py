@@ -103,7 +103,7 @@ def skew(
 
 
 def topic_days(evidence: Evidence, days: Sequence[date]) -> dict[tuple[str, date], Row]:
-    """Return partitions, messages produced, and groups with a commit at the day's end, of each topic and day."""
+    """Return partitions, records produced, and groups with a commit at the day's end, of each topic and day."""
     rows: dict[tuple[str, date], Row] = {}
     for topic in sorted({key[0] for key in evidence.ends}):
         for day in days:

@@ -139,8 +139,8 @@ def without_dips(rows: Sequence[Row]) -> list[Row]:
         for before, row, after in zip(own, own[1:], [*own[2:], None], strict=False):
             is_same_topic = row.get("topic_id") is not None and row.get("topic_id") == before.get("topic_id")
             falls = row["log_end_offset"] < before["log_end_offset"]
-            is_of_day = after is not None and after["observed_at"].date() == row["observed_at"].date()
-            stays_below = after is None or not is_of_day or after["log_end_offset"] < before["log_end_offset"]
+            is_on_day = after is not None and after["observed_at"].date() == row["observed_at"].date()
+            stays_below = after is None or not is_on_day or after["log_end_offset"] < before["log_end_offset"]
             if is_same_topic and falls and not stays_below:
                 dips.add(id(row))
     return [row for row in rows if id(row) not in dips]

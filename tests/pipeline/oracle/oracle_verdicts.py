@@ -64,7 +64,7 @@ def see(evidence: Evidence, row: LagRow, built: Row, since: datetime | None) -> 
         members=members_at(evidence, row.key, row.end.at),
         commit_ms=None if commit_time is None else to_ms(commit_time),
         repeated=None if commit_time is None else len([*repeats]) - 1,
-        highest=None
+        highest_offset=None
         if built["commit_origin"] != TOPIC
         else max(
             (

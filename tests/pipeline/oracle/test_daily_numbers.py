@@ -1,4 +1,4 @@
-"""Hand-made worlds whose numbers of a day contradict other rows. These defects were found by random worlds."""
+"""Hand-made clusters whose numbers of a day contradict other rows. These defects were found by random clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hand-made worlds whose coordinators and samplers have clocks that differ. The order of records is that of the log."""
+"""Hand-made facts of clusters whose brokers and samplers have clocks that differ; records are in the order of logs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOVED: Final = 600
 
 
 def commits_across_a_move(ahead_s: int) -> list[Row]:
-    """A commit a second, 100 records each; after ten minutes the coordinator moves to a broker whose clock is right."""
+    """Return a commit a second of 100 records; after ten minutes the group has a coordinator with a right clock."""
     return [
         commit(seconds + (ahead_s if seconds < MOVED else 0), 100 * seconds, source=seconds)
         for seconds in range(COMMITS)
@@ -25,7 +25,7 @@ def commits_across_a_move(ahead_s: int) -> list[Row]:
 
 
 def log_ends(seconds: range, **others: Any) -> list[Row]:
-    """Samples of a log to which 100 records a second are written."""
+    """Return samples of a log to which 100 records a second are written."""
     return [ends(at_s, 100 * at_s, **others) for at_s in seconds]
 
 
@@ -33,14 +33,14 @@ def days_of(directory: Path, facts: dict[str, list[Row]]) -> list[Row]:
     return read(built(directory, facts), "group_daily")
 
 
-def test_a_coordinator_that_stays_counts_each_message_once(tmp_path: Path) -> None:
+def test_a_coordinator_that_stays_counts_each_record_once(tmp_path: Path) -> None:
     facts = {"offset_commits": commits_across_a_move(0), "partition_offsets": log_ends(range(0, COMMITS, MINUTE))}
 
     assert [day["records_consumed"] for day in days_of(tmp_path, facts)] == [119_900]
 
 
 @pytest.mark.parametrize("ahead_s", [10, 60])
-def test_a_coordinator_that_moves_counts_each_message_once(tmp_path: Path, ahead_s: int) -> None:
+def test_a_coordinator_that_moves_counts_each_record_once(tmp_path: Path, ahead_s: int) -> None:
     """The first broker's clock was ahead, so that the times of commits go back when the coordinator moves."""
     facts = {"offset_commits": commits_across_a_move(ahead_s), "partition_offsets": log_ends(range(0, 1_320, MINUTE))}
 
@@ -80,7 +80,7 @@ def generation(seconds: float, number: int, *names: str, source: int) -> Row:
 
 
 def generations_around_midnight() -> dict[str, list[Row]]:
-    """Generation 5 is dated 00:00:05 by a clock that is 20 s ahead, generation 6 23:59:58 by the right one."""
+    """Return generation 5, dated 00:00:05 by a clock 20 s ahead, and generation 6, dated 23:59:58 by the right one."""
     return {
         "group_events": [
             generation(0, 4, "a", "b", source=1),
@@ -111,7 +111,7 @@ def consumer(seconds: float, event_type: str, kind: str, source: int, **others: 
 
 
 def member_joins(seconds: float, name: str, epoch: int, *others: str, source: int, ahead_s: int = 0) -> list[Row]:
-    """A member joins with an epoch, and all members reach it three seconds later, with the times of a right clock."""
+    """Return records: a member joins with an epoch, and all reach it three seconds later, by a right clock."""
     rows = [
         consumer(seconds + ahead_s, "member_metadata", "MemberMetadata", source, member_id=name),
         consumer(seconds + ahead_s, "group_epoch", "Metadata", source + 1, epoch=epoch),
@@ -144,7 +144,7 @@ def test_a_join_dated_the_next_day_changes_no_earlier_day(
 
 
 def consumed_at_midnight(directory: Path, *offsets: int | None) -> int:
-    """Return the messages consumed in all days by commits of these offsets, in the order of the log; None is no commit.
+    """Return the records consumed in all days by commits of these offsets, in the order of the log; None is no commit.
 
     The second commit is dated to the next day by a clock that is ahead, the first and the third are not.
     """
@@ -157,12 +157,12 @@ def consumed_at_midnight(directory: Path, *offsets: int | None) -> int:
     return sum(day["records_consumed"] for day in days_of(directory, {"offset_commits": commits}))
 
 
-def test_a_commit_that_a_clock_dates_to_the_next_day_loses_no_messages(tmp_path: Path) -> None:
+def test_a_commit_that_a_clock_dates_to_the_next_day_loses_no_records(tmp_path: Path) -> None:
     assert consumed_at_midnight(tmp_path, 100, 110, 130, 140) == 40
 
 
 def test_a_commit_set_back_with_the_date_of_the_next_day_is_not_counted(tmp_path: Path) -> None:
-    """From 100 back to 90, and on to 140: 50 messages were consumed. The build counts 30 from 100 to 130, then 10.
+    """From 100 back to 90, and on to 140: 50 records were consumed. The build counts 30 from 100 to 130, then 10.
 
     The day before is derived without the second commit, and has counted the commits around it by then.
     """
@@ -175,7 +175,7 @@ def test_a_first_commit_with_the_date_of_the_next_day_is_not_counted(tmp_path: P
 
 
 def commits_of_a_fast_group(ahead_s: int) -> dict[str, list[Row]]:
-    """A commit each 20 s, all of them ingested, by a broker whose clock is ahead; a sample each minute, 15 min long."""
+    """Return a commit each 20 s, ingested from a broker whose clock is ahead, and a sample each minute, for 15 min."""
     times = range(0, 15 * MINUTE, 20)
     sampled = range(10, 15 * MINUTE, MINUTE)
     return {
@@ -196,7 +196,7 @@ def test_a_group_keeps_up_whatever_the_clock_of_its_coordinator_shows(tmp_path: 
 
 
 def two_samplers(ahead_s: int) -> dict[str, list[Row]]:
-    """Two samplers, each once a minute, whose clocks differ; the group is always ten seconds behind."""
+    """Return samples of two samplers, each once a minute, whose clocks differ; the group is ten seconds behind."""
     samples = [(seconds, seconds) for seconds in range(0, 30 * MINUTE, MINUTE)]
     samples += [(seconds + 30 + ahead_s, seconds + 30) for seconds in range(0, 30 * MINUTE, MINUTE)]
     return {

@@ -1,4 +1,4 @@
-"""Hand-made worlds in which compaction removed records of groups between two ingests."""
+"""Hand-made histories in which compaction removed records of groups between two ingests."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_removed_member_that_was_never_seen_overtakes_no_epoch(tmp_path: Path)
 
 
 def member_joins(seconds: float, name: str, epoch: int, *others: str, source: int) -> list[Row]:
-    """A member joins with an epoch and reaches it three seconds later, after the other members."""
+    """Return records: a member joins with an epoch, and reaches it three seconds later, after the other members."""
     rows = [
         consumer(seconds, "member_metadata", "MemberMetadata", source, member_id=name),
         consumer(seconds, "group_epoch", "Metadata", source + 1, epoch=epoch),

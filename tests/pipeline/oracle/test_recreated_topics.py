@@ -1,4 +1,4 @@
-"""Hand-made worlds in which a topic is recreated. A commit belongs to the log of its topic id."""
+"""Hand-made histories in which a topic is recreated. A commit belongs to the log of its topic id."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEW: Final[Row] = {"topic_id": "new"}
 
 
 def before_recreation(**others: Any) -> dict[str, list[Row]]:
-    """Ten minutes in which 1,000 records are written and read, and the removal of the commit with the topic."""
+    """Return ten minutes of 1,000 records, written and read, and the deletion of the commit with the topic."""
     commits = [commit(seconds, 10 * (seconds // 6), source=seconds) | others for seconds in range(0, RECREATED, 6)]
     removal = commit(RECREATED, None, source=RECREATED)
     samples = [ends(minute * MINUTE + 1, 100 * minute + 10, **OLD) for minute in range(10)]
@@ -75,12 +75,12 @@ def test_a_removed_commit_of_the_old_topic_has_no_row(tmp_path: Path) -> None:
 
 
 def commits_before_recreation() -> list[Row]:
-    """A commit that samples saw three times in the old log; then its coordinator no longer responds."""
+    """Return a commit that samples saw three times in the old log; then its coordinator no longer responds."""
     return [commit(seconds, 30) for seconds in (0, 60, 120)]
 
 
 def log_ends_around_recreation() -> list[Row]:
-    """Three samples of the old log and two of the new, empty one, to which the coordinator did not respond."""
+    """Return three samples of the old log and two of the new, empty one, which lack the coordinator's groups."""
     return [
         *(ends(seconds + 1, 36, **OLD) for seconds in (0, 60, 120)),
         *(ends(seconds + 1, 0, **NEW) for seconds in (180, 240)),
@@ -164,7 +164,7 @@ def test_without_topic_ids_no_age_is_taken_from_the_old_log(tmp_path: Path) -> N
     assert row["time_lag_ms"] is None or row["time_lag_ms"] <= RECREATED * 1_000
 
 
-def test_a_sample_of_the_new_log_among_old_records_loses_no_messages(tmp_path: Path) -> None:
+def test_a_sample_of_the_new_log_among_old_records_loses_no_records(tmp_path: Path) -> None:
     """The coordinator's clock is a minute ahead, so that the last records of the old log are dated after the sample."""
     commits = [
         commit(60, 100, source=1) | OLD,

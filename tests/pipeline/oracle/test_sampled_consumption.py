@@ -1,4 +1,4 @@
-"""Commits that both records and samples show, with clocks that differ: each message is counted once."""
+"""Commits that both records and samples show, with clocks that differ: each record is counted once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_commits_that_samples_of_the_day_before_have_seen_are_counted_once(tmp_p
 
 
 def test_a_sampled_rewind_at_midnight_is_compared_with_its_record(tmp_path: Path) -> None:
-    """From 100 back to 98 and 95, and on to 120: 25 messages were consumed, and a sample had seen 95."""
+    """From 100 back to 98 and 95, and on to 120: 25 records were consumed, and a sample had seen 95."""
     assert consumed_in_all(
         tmp_path,
         commit(MIDNIGHT - 90, 100, source=1),
@@ -45,7 +45,7 @@ def test_a_sampled_rewind_at_midnight_is_compared_with_its_record(tmp_path: Path
 
 
 def test_samples_long_after_the_last_record_count_until_the_next_one(tmp_path: Path) -> None:
-    """Records between 100 and 130 were lost. The group was set back to 50 meanwhile, and read 10 messages since."""
+    """Records between 100 and 130 were lost. The group was set back to 50 meanwhile, and read 10 records since."""
     assert consumed_in_all(
         tmp_path,
         commit(0, 100, source=1),

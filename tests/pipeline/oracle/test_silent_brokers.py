@@ -1,4 +1,4 @@
-"""Hand-made worlds in which the sampler cannot reach one broker of several, or nothing is left to read."""
+"""Hand-made histories in which the sampler cannot reach one broker of several, or nothing is left to read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kafka_groups.pipeline.report.history_reader import read_history
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 from tests.pipeline.build.builds import build_here
 from tests.pipeline.fact_rows import NOON, Row, at, commit, ends, event, new_storage, put_all
-from tests.pipeline.oracle.world_logs import coordinator_partition
+from tests.pipeline.oracle.simulated_logs import coordinator_partition
 
 MINUTE: Final = 60
 START_MS: Final = int(NOON.timestamp() * 1_000)
@@ -30,12 +30,12 @@ def test_the_two_groups_have_different_coordinators() -> None:
 
 
 def log_end(seconds: int, end: int | None, **others: Any) -> Row:
-    """A sampled log end; where it is None, the log start is not known either."""
+    """Return a sampled log end; if it is None, the log start is unknown, too."""
     return ends(seconds + 0.1, end, start=None if end is None else 0, **others)
 
 
 def coordinators(seconds: int, *, hides_all: bool) -> list[Row]:
-    """The log ends of `__consumer_offsets`: unknown if the leader is silent, or for all partitions with `hides_all`."""
+    """Return log ends of `__consumer_offsets`: unknown if the leader is silent, or with `hides_all` for all of them."""
     silent = coordinator_partition(UNHEARD, COORDINATORS)
     is_silent = seconds >= SILENT_FROM
     return [
@@ -50,7 +50,7 @@ def coordinators(seconds: int, *, hides_all: bool) -> list[Row]:
 
 
 def facts_of(*, hides_all: bool, moves: bool = True) -> dict[str, list[Row]]:
-    """Samples of two groups on two partitions, of which the silent broker leads partition 1.
+    """Return samples of two groups on two partitions, of which the silent broker leads partition 1.
 
     The coordinator of `heard` responds to every sample, that of `stale` does not respond from SILENT_FROM on.
     """
@@ -117,7 +117,7 @@ def test_the_time_lag_of_a_partition_with_a_log_end_is_known(tmp_path: Path) -> 
 
 
 def quiet_cluster(log_end_of_coordinator: int) -> dict[str, list[Row]]:
-    """Two commits were ingested at noon, the records 0 and 1. Samples saw them for 40 minutes on one broker."""
+    """Return two commits, ingested at noon, and samples that saw them for 40 minutes on one broker."""
     own = coordinator_partition(HEARD, COORDINATORS)
     commits = [
         commit(0, 7, source=partition, group=HEARD, partition=partition) | {"source_partition": own}

@@ -6,17 +6,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from tests.pipeline.oracle.oracle_evidence import Row
-from tests.pipeline.oracle.world_facts import World
-from tests.pipeline.oracle.world_groups import Group, TrueRebalance
-from tests.pipeline.oracle.world_logs import DAY_MS, FIRST, moment
+from tests.pipeline.oracle.simulated_facts import SimulatedCluster
+from tests.pipeline.oracle.simulated_groups import Group, TrueRebalance
+from tests.pipeline.oracle.simulated_logs import DAY_MS, FIRST, moment
 
 # What a row says of a rebalance: protocol, generation, members before and after, who joined and who left.
 Change = tuple[str, int, int | None, int | None, tuple[str, ...], tuple[str, ...]]
 
 
-def compare_rebalances(world: World, rows: Sequence[Row]) -> Iterator[str]:
+def compare_rebalances(cluster: SimulatedCluster, rows: Sequence[Row]) -> Iterator[str]:
     """Yield the rebalances that the build lacks or invents, and durations that are wrong."""
-    for group in world.groups:
+    for group in cluster.groups:
         own = [row for row in rows if row["group"] == group.name]
         true_changes = Counter(true_change(rebalance) for rebalance in group.rebalances)
         changes = Counter(built_change(row) for row in own)
@@ -24,7 +24,7 @@ def compare_rebalances(world: World, rows: Sequence[Row]) -> Iterator[str]:
             yield f"rebalances {group.name}: the build lacks {change}"
         for change in changes - true_changes:
             yield f"rebalances {group.name}: {change} never happened"
-        if not world.has_skew and true_changes == changes:
+        if not cluster.has_skew and true_changes == changes:
             yield from compare_durations(group, own)
 
 
@@ -64,14 +64,14 @@ def true_duration(rebalance: TrueRebalance) -> tuple[str, int | None]:
     return "overtaken" if rebalance.is_overtaken else "exact", round(rebalance.ended_ms - rebalance.started_ms)
 
 
-def compare_members(world: World, rows: Sequence[Row]) -> Iterator[str]:
+def compare_members(cluster: SimulatedCluster, rows: Sequence[Row]) -> Iterator[str]:
     """Yield rows of group_status whose members or state are not those of any time that the clocks allow."""
-    groups = {group.name: group for group in world.groups}
+    groups = {group.name: group for group in cluster.groups}
     for row in rows:
         ms = (row["evaluated_at"] - FIRST).total_seconds() * 1_000
         group = groups[row["group"]]
-        since = [group.members_at(ms), group.members_at(ms - world.skew_ms)]
-        since += [members for at, members in group.membership if ms - world.skew_ms <= at <= ms]
+        since = [group.members_at(ms), group.members_at(ms - cluster.skew_ms)]
+        since += [members for at, members in group.membership if ms - cluster.skew_ms <= at <= ms]
         allowed = {len(members) for members in since if members is not None}
         name = f"group_status {group.name} at {row['evaluated_at']:%d %H:%M:%S}"
         if row["member_count"] is None and group.kind == "admin":
@@ -81,5 +81,5 @@ def compare_members(world: World, rows: Sequence[Row]) -> Iterator[str]:
             continue
         # A group that prepares its first generation has no members yet.
         has_members = {"Empty": False, "Stable": True}.get(row["state"])
-        if not world.has_skew and has_members is not None and has_members != (row["member_count"] > 0):
+        if not cluster.has_skew and has_members is not None and has_members != (row["member_count"] > 0):
             yield f"{name}: the state is {row['state']} with {row['member_count']} members"

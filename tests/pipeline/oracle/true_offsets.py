@@ -9,9 +9,9 @@ from operator import attrgetter
 from typing import Final
 
 from tests.pipeline.oracle.oracle_evidence import Row
-from tests.pipeline.oracle.world_facts import World
-from tests.pipeline.oracle.world_groups import Group, Reader, TrueCommit
-from tests.pipeline.oracle.world_logs import DAY_MS, FIRST
+from tests.pipeline.oracle.simulated_facts import SimulatedCluster
+from tests.pipeline.oracle.simulated_groups import Group, Reader, TrueCommit
+from tests.pipeline.oracle.simulated_logs import DAY_MS, FIRST
 
 # Of log ends that are older than an hour only some are kept, so that the age is less precise.
 PRECISE_MS: Final = 3_300_000
@@ -22,11 +22,11 @@ def ms_of(row: Row) -> float:
     return float((row["observed_at"] - FIRST).total_seconds() * 1_000)
 
 
-def readers_by_key(world: World) -> dict[tuple[str, str, int], tuple[Group, Reader]]:
+def readers_by_key(cluster: SimulatedCluster) -> dict[tuple[str, str, int], tuple[Group, Reader]]:
     """Return groups and their positions by group, topic and partition."""
     return {
         (group.name, reader.log.topic, reader.log.number): (group, reader)
-        for group in world.groups
+        for group in cluster.groups
         for reader in group.readers
     }
 
@@ -65,7 +65,7 @@ def true_consumption(reader: Reader) -> tuple[int, int]:
     return true, most
 
 
-def compare_consumption(world: World, rows: Sequence[Row]) -> Iterator[str]:
+def compare_consumption(cluster: SimulatedCluster, rows: Sequence[Row]) -> Iterator[str]:
     """Yield groups whose records_consumed, summed over days, are not the true ones.
 
     Where records were compacted or not yet read, no more than the largest possible number may be counted.
@@ -73,25 +73,25 @@ def compare_consumption(world: World, rows: Sequence[Row]) -> Iterator[str]:
     built: dict[str, int] = defaultdict(int)
     for row in rows:
         built[row["group"]] += row["records_consumed"] or 0
-    for group in world.groups:
+    for group in cluster.groups:
         numbers = [true_consumption(reader) for reader in group.readers]
         true, most = (sum(column) for column in zip(*numbers, strict=True))
         name = f"group_daily {group.name}: records_consumed is {built[group.name]} in all days"
-        if world.is_fully_read and built[group.name] != true:
+        if cluster.is_fully_read and built[group.name] != true:
             yield f"{name}, and was {true}"
         elif built[group.name] > most:
             yield f"{name}, and was at most {most}"
 
 
-def compare_commits(world: World, rows: Sequence[Row]) -> Iterator[str]:
+def compare_commits(cluster: SimulatedCluster, rows: Sequence[Row]) -> Iterator[str]:
     """Yield rows of lag_history whose commit was the last one at no time that the clocks allow.
 
     A coordinator whose clock is ahead dates commits later than they were, so they may be seen that much later.
     """
-    if not world.is_fully_read:
+    if not cluster.is_fully_read:
         return
-    readers = readers_by_key(world)
-    skew_ms = world.skew_ms
+    readers = readers_by_key(cluster)
+    skew_ms = cluster.skew_ms
     for row in rows:
         _, reader = readers[row["group"], row["topic"], row["partition"]]
         ms = ms_of(row)
@@ -105,12 +105,12 @@ def compare_commits(world: World, rows: Sequence[Row]) -> Iterator[str]:
             )
 
 
-def compare_time_lag(world: World, rows: Sequence[Row]) -> Iterator[str]:
+def compare_time_lag(cluster: SimulatedCluster, rows: Sequence[Row]) -> Iterator[str]:
     """Yield time lags that contradict the time at which the record at the commit was written.
 
     A lower bound is not above the true age. An interpolated age lies between the ages of the samples around it.
     """
-    readers = readers_by_key(world)
+    readers = readers_by_key(cluster)
     for row in rows:
         _, reader = readers[row["group"], row["topic"], row["partition"]]
         age, quality, ms = row["time_lag_ms"], row["time_lag_quality"], ms_of(row)
@@ -126,18 +126,18 @@ def compare_time_lag(world: World, rows: Sequence[Row]) -> Iterator[str]:
         if quality == "lower_bound" and age > true_age + 1:
             yield f"{name}: the record is {true_age:.0f} ms old, less than the lower bound {age}"
         if quality == "interpolated" and true_age < PRECISE_MS:
-            youngest, oldest = ages_of_samples(world, reader, row["committed_offset"], ms)
+            youngest, oldest = ages_of_samples(cluster, reader, row["committed_offset"], ms)
             if not youngest - 1 <= age <= oldest + 1:
                 yield f"{name}: the record is between {youngest:.0f} and {oldest:.0f} ms old, and not {age}"
 
 
-def ages_of_samples(world: World, reader: Reader, offset: int, ms: float) -> tuple[float, float]:
+def ages_of_samples(cluster: SimulatedCluster, reader: Reader, offset: int, ms: float) -> tuple[float, float]:
     """Return the ages of the first sample whose log end is above the offset, and of the last one before it.
 
     Samples to which the partition's leader did not respond have no log end.
     """
     log = reader.log
-    with_ends = [at for at in world.samples_ms if at <= ms and not log.leader.is_silent(at)]
+    with_ends = [at for at in cluster.samples_ms if at <= ms and not log.leader.is_silent(at)]
     written_ms = log.produced_at(offset, ms)
     assert written_ms is not None
     after = min((at for at in with_ends if at >= written_ms), default=ms)

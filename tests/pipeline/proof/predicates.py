@@ -99,7 +99,7 @@ def has_topic_change_on_day(difference: Difference, _before: ExplainedDifference
 
 
 def _consumed_more(difference: Difference) -> int:
-    """Return by how much the new number of consumed messages is larger than the old one."""
+    """Return by how much the new number of consumed records is larger than the old one."""
     old, new = difference.old, difference.new
     return 0 if old is None or new is None else new["records_consumed"] - old["records_consumed"]
 

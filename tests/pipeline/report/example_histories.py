@@ -20,7 +20,7 @@ NAMES: Final = ("billing", "注文-処理", "عربي", "payments.settlement.eu-
 
 
 def rebalance(started_ms: int = FROM + HOUR, duration_ms: int | None = 3_200, **given: Any) -> Rebalance:
-    """A rebalance of known duration, unless given otherwise."""
+    """Return a rebalance, by default with a known duration."""
     known: dict[str, Any] = {
         "started_ms": started_ms,
         "ended_ms": None if duration_ms is None else started_ms + duration_ms,
@@ -62,7 +62,7 @@ def group(name: str = "orders", **given: Any) -> GroupHistory:
 
 
 def history(*groups: GroupHistory, **given: Any) -> History:
-    """A day of these groups."""
+    """Return a day of these groups."""
     known: dict[str, Any] = {
         "made_ms": TO + 5 * MINUTE,
         "from_ms": FROM,
@@ -80,7 +80,7 @@ def history(*groups: GroupHistory, **given: Any) -> History:
 
 
 def points(*lags: int | None, time_lags: tuple[int | None, ...] | None = None) -> tuple[LagPoint, ...]:
-    """So many points spread over the day, the first at its beginning."""
+    """Return this number of points spread over the day, the first at its beginning."""
     times = time_lags or (None,) * len(lags)
     return tuple(
         LagPoint(FROM + DAY * at // len(lags), lag, time)
@@ -89,7 +89,7 @@ def points(*lags: int | None, time_lags: tuple[int | None, ...] | None = None) -
 
 
 def waves(many: int, *, top: int, phase: float = 0, growth: float = 0) -> tuple[LagPoint, ...]:
-    """A lag that comes and goes, with a time lag that follows it, and an hour in which nobody sampled."""
+    """Return points of a lag that rises and falls, with its time lag, and an hour without samples."""
     given = []
     for at in range(many):
         part = at / many
@@ -124,7 +124,7 @@ FINDINGS: Final = (
 
 
 def eventful(*, many: int = 8, dots: int = 1_000) -> History:
-    """Groups of every verdict, one of them hostile by name, with findings, gaps and things missing."""
+    """Return groups of every verdict, one with markup in its name, with findings, gaps and missing data."""
     quiet = group(
         "audit",
         state="Stable",
@@ -153,7 +153,7 @@ def _streams_tasks() -> GroupTasks:
 
 
 def _stopped(dots: int) -> GroupHistory:
-    """The worst of them."""
+    """Return the group with the worst verdict."""
     return group(
         HOSTILE,
         state="Empty",
@@ -172,7 +172,7 @@ def _stopped(dots: int) -> GroupHistory:
 
 
 def _lagging(at: int, dots: int) -> GroupHistory:
-    """The next ones, of all other verdicts in turn."""
+    """Return the next groups, of all other verdicts in turn."""
     return group(
         NAMES[at % 5] + (f"-{at}" if at > 4 else ""),
         state="Stable",

@@ -185,7 +185,7 @@ def test_samples_without_a_coordinator_remove_no_group(reported: History) -> Non
     assert named(reported, "coordinator away").deleted_ms is None
 
 
-def test_two_samples_of_less_than_ten_minutes_are_a_hiccup(reported: History, storage: Storage) -> None:
+def test_two_samples_without_a_group_within_ten_minutes_show_no_deletion(reported: History, storage: Storage) -> None:
     assert named(reported, "sampled", "hiccup").deleted_ms is None
     during = read_history(storage, since_ms=START, until_ms=START + 680_000)
     assert named(during, "sampled", "hiccup").deleted_ms is None
@@ -210,6 +210,6 @@ def test_where_records_are_read_they_show_what_was_removed(reported: History) ->
     assert read.deleted_ms is None
 
 
-def test_a_sampler_whose_clock_is_ahead_does_not_bring_a_group_back(reported: History) -> None:
+def test_a_sampler_whose_clock_is_ahead_does_not_undo_a_deletion(reported: History) -> None:
     clocks = named(reported, "clocks")
     assert (clocks.deleted_ms, clocks.deleted_is_bound) == (START + 60_000, False)

@@ -104,7 +104,7 @@ def test_an_ordinary_day_has_no_finding() -> None:
         ),
     ],
 )
-def test_a_day_that_deserves_a_look_is_reported(day: dict[str, Any], kind: str, message: str) -> None:
+def test_a_day_with_a_risk_is_reported(day: dict[str, Any], kind: str, message: str) -> None:
     assert reported(**day) == [(kind, message)]
 
 

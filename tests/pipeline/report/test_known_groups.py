@@ -109,7 +109,7 @@ def test_removed_groups_are_shown_beside_the_limit_of_existing_ones(storage: Sto
 
 
 @pytest.mark.parametrize("name", ["reborn", "upgraded"])
-def test_a_group_that_came_back_or_moved_to_the_other_protocol_is_alive(reported: History, name: str) -> None:
+def test_a_group_that_was_recreated_or_changed_its_protocol_exists(reported: History, name: str) -> None:
     alive = named(reported, name)
     assert (alive.deleted_ms, alive.lag) == (None, 40)
 
@@ -130,7 +130,7 @@ def test_every_group_has_the_time_of_its_last_row(reported: History) -> None:
     assert named(reported, "away").evaluated_ms == START - 20 * MINUTE * 1_000
 
 
-def test_where_sampling_ended_the_report_says_since_when(storage: Storage) -> None:
+def test_the_report_shows_when_sampling_ended(storage: Storage) -> None:
     def ended(until_ms: int) -> list[str]:
         missing = read_history(storage, since_ms=START, until_ms=until_ms, groups=["late"]).missing
         return [sentence for sentence in missing if sentence.startswith("Nothing was sampled since")]

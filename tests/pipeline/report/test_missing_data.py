@@ -172,7 +172,7 @@ def test_missing_data_is_reported_with_its_cluster(tmp_path: Path) -> None:
     )
 
 
-def test_build_and_report_say_until_when_ingest_read(tmp_path: Path) -> None:
+def test_build_and_report_print_until_when_ingest_read(tmp_path: Path) -> None:
     storage = new_storage(tmp_path)
     runs = range(0, 41 * MINUTE, MINUTE)
     commits = [commit(30 * MINUTE, 5, source=1, cluster_id="behind"), commit(30 * MINUTE + 1, 5, source=1)]

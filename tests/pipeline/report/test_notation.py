@@ -54,7 +54,7 @@ def test_times_are_utc_and_single_words() -> None:
     assert format_instant(0) == "1970-01-01T00:00:00.000Z"
 
 
-def test_a_page_leaves_out_the_year_that_it_has_already() -> None:
+def test_a_page_omits_the_year_that_it_has_already() -> None:
     assert describe_minute(FROM) == "20 Nov 2026, 00:00"
     assert describe_minute(FROM, beside_ms=FROM + DAY) == "20 Nov, 00:00"
     assert describe_minute(FROM, beside_ms=FROM + 60 * DAY) == "20 Nov 2026, 00:00"
@@ -106,7 +106,7 @@ def test_a_lag_has_a_sign_of_its_quality(quality: str, lag: int | None, shown: s
         ("exact", None, "duration unknown"),
     ],
 )
-def test_a_rebalance_says_how_well_its_duration_is_known(quality: str, ms: int | None, spelled: str) -> None:
+def test_a_rebalance_shows_the_quality_of_its_duration(quality: str, ms: int | None, spelled: str) -> None:
     assert describe_duration(rebalance(duration_ms=ms, duration_quality=quality)) == spelled
 
 
@@ -123,7 +123,7 @@ def test_the_longest_rebalance_is_one_whose_duration_the_records_show() -> None:
 def test_a_rebalance_in_progress_is_shown_in_place_of_the_longest_one() -> None:
     rebalancing = group(rebalances=(rebalance(duration_ms=500),), rebalancing_ms=180_000)
     assert format_longest_rebalance(rebalancing) == "rebalancing for ≥ 3m"
-    assert format_longest_rebalance(rebalancing, at_most="<=") == "rebalancing for >= 3m"
+    assert format_longest_rebalance(rebalancing, at_most_sign="<=") == "rebalancing for >= 3m"
 
 
 @pytest.mark.parametrize(("quality", "shown"), [("exact", "3.2s"), ("overtaken", "≥3.2s"), ("bound", "≤3.2s")])

@@ -39,7 +39,7 @@ def lags(*given: tuple[int, int | None]) -> list[LagPoint]:
     return [LagPoint(at, lag, None) for at, lag in given]
 
 
-def test_a_cell_is_the_highest_lag_of_its_stretch() -> None:
+def test_a_cell_is_the_highest_lag_of_its_part_of_the_period() -> None:
     points = lags((0, 1), (9, 8), (10, 2), (11, None), (20, None), (39, 5))
     assert highest_lags(points, from_ms=0, to_ms=40, part_count=4) == [8, 2, None, 5]
 
@@ -75,5 +75,5 @@ def test_peaks_and_gaps_of_many_points_are_kept_in_order() -> None:
     assert (100 <= len(thin) <= 300, list(thin)) == (True, sorted(thin, key=lambda point: point.at_ms))
 
 
-def test_a_stretch_of_which_nothing_is_known_stays_a_gap() -> None:
+def test_a_part_of_the_period_without_a_known_lag_stays_a_gap() -> None:
     assert reduce_points(lags(*((at, None) for at in range(8))), part_count=2) == lags((0, None), (4, None))

@@ -17,7 +17,7 @@ FIRST = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
 
 
 def commits(offsets: Iterable[int], *, day: int = 0, cluster: str = "here") -> pa.Table:
-    """A commit for each offset of partition 7 of the topic."""
+    """Return a commit for each offset of partition 7 of the topic."""
     return rows_of(
         OFFSET_COMMITS,
         [
@@ -68,23 +68,23 @@ def append_at_once(storage: Storage, batches: Mapping[str, Sequence[pa.Table]], 
 
 
 def seen(storage: Storage, table: Table = OFFSET_COMMITS) -> Counter[int]:
-    """How often each offset is there, to a reader that knows nothing but the format."""
+    """Return how often a reader that knows only the format sees each offset."""
     is_there = DeltaTable.is_deltatable(str(Path(storage.location, table.name)))
     return Counter(delta_rows(storage, table)["source_offset"].to_pylist() if is_there else [])
 
 
 def count_rows(storage: Storage, table: Table = OFFSET_COMMITS) -> int:
-    """How many rows the table has, as its log says, without those of unfinished samples."""
+    """Return the number of rows of the table by its log, without those of unfinished samples."""
     return sum(file.rows for file in storage.files(table))
 
 
 def delta_rows(storage: Storage, table: Table = OFFSET_COMMITS) -> pa.Table:
-    """The newest version as deltalake itself reads it."""
+    """Return the rows of the newest version, read by deltalake."""
     return DeltaTable(str(Path(storage.location, table.name))).to_pyarrow_table()
 
 
 def names(path: Path) -> list[str]:
-    """What a directory holds, hidden names too."""
+    """Return the names in a directory, hidden ones included."""
     return sorted(entry.name for entry in path.iterdir())
 
 

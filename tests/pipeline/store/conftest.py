@@ -27,7 +27,7 @@ def delta(tmp_path: Path) -> Storage:
 
 @pytest.fixture
 def kill_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Lets the process die at the nth change of the file system from now; what comes later does not happen either."""
+    """Return a function that ends all changes of the file system at the nth one from now, as a kill does."""
     state = {"left": -1}
 
     def dying(change: Callable[..., Any]) -> Callable[..., Any]:

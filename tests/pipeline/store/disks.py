@@ -12,7 +12,7 @@ import pytest
 
 @contextmanager
 def small_disk(where: Path, *, megabytes: float) -> Iterator[Path]:
-    """A file system of that size, for root; the test is left out where mounting is forbidden."""
+    """Yield a file system of that size, for root; the test is skipped where mounting is forbidden."""
     where.mkdir()
     options = f"size={int(megabytes * 1024)}k"
     mounted = subprocess.run(["/bin/mount", "-t", "tmpfs", "-o", options, "none", str(where)], check=False)
@@ -26,5 +26,5 @@ def small_disk(where: Path, *, megabytes: float) -> Iterator[Path]:
 
 
 def make_read_only(disk: Path) -> None:
-    """From now on the disk takes nothing."""
+    """Make the disk refuse all writes from now on."""
     subprocess.run(["/bin/mount", "-o", "remount,ro", str(disk)], check=True)

@@ -27,7 +27,7 @@ def filled(storage: Storage) -> Storage:
 
 
 def ends_at(many: int, what: str) -> Callable[[str, int, int], None]:
-    """Progress that is interrupted when so many are settled."""
+    """Return a progress function that interrupts the compaction at this number of rows."""
 
     def progress(given: str, done: int, _total: int) -> None:
         if (given, done) == (what, many):
@@ -39,7 +39,7 @@ def ends_at(many: int, what: str) -> Callable[[str, int, int], None]:
 def interrupted(
     storage: Storage, progress: Callable[[str, int, int], None], retention: Mapping[Table, dt.timedelta]
 ) -> CompactionResult:
-    """What a compaction that was interrupted says that it did."""
+    """Return the result that an interrupted compaction reports."""
     begun: list[CompactionResult] = []
     with pytest.raises(KeyboardInterrupt):
         compact(storage, now=NOW, progress=progress, on_start=begun.append, retention=retention)

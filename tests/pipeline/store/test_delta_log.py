@@ -257,7 +257,7 @@ def test_a_table_without_a_version_has_no_transactions(storage: Storage) -> None
     assert storage.versions_of(OFFSET_COMMITS, APPLICATIONS) == {}
 
 
-def test_a_vacuum_before_the_commit_spares_files_that_were_written_long_ago(
+def test_a_vacuum_before_the_commit_keeps_files_that_were_written_long_ago(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A laptop sleeps over the weekend between writing and committing."""

@@ -29,7 +29,7 @@ def pattern(age: int, source: int, text: str) -> Row:
 
 
 def offsets_in(storage: Storage) -> dict[str, list[int]]:
-    """Offsets of the records that are left, by date."""
+    """Return the offsets of the records that are left, by date."""
     found: dict[str, list[int]] = {}
     for file in storage.files(GROUP_EVENTS):
         with storage.directory.fs.open_input_file(file.path) as opened:

@@ -230,7 +230,7 @@ def test_a_full_disk_is_reported_and_the_next_attempt_finds_the_tables(tmp_path:
         with pytest.raises(StorageError, match="space"):
             append(storage, "big", random, table=OFFSET_COMMITS)
         with pytest.raises(StorageError, match=r"cannot write in .*no space is left"):
-            storage.save_note("filled", {"text": "x" * 300_000})
+            storage.save_metadata("filled", {"text": "x" * 300_000})
         assert set(seen(storage)) == set(range(10))
         append(storage, "w-00000002", commits(range(10, 12)))
         assert set(seen(storage)) == set(range(12))

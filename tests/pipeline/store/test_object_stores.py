@@ -72,12 +72,12 @@ def offsets_in(storage: Storage) -> Counter[int]:
     return Counter(rows["source_offset"].to_pylist())
 
 
-def test_the_next_program_finds_rows_notes_and_the_marker(remote: Storage) -> None:
+def test_the_next_program_finds_rows_metadata_and_the_marker(remote: Storage) -> None:
     append(remote, "w-1", commits(range(5)), commits(range(5, 8), day=1))
-    remote.save_note("built", {"a": 1})
+    remote.save_metadata("built", {"a": 1})
     again = open_storage(remote.location)
     assert (count_rows(again, OFFSET_COMMITS), again.dates(OFFSET_COMMITS)) == (8, ["2026-11-01", "2026-11-02"])
-    assert again.note("built") == {"a": 1}
+    assert again.read_metadata("built") == {"a": 1}
     assert offsets_in(again) == Counter(range(8))
     assert check_tables(remote.location, None, None)[0].status == "ok"
 

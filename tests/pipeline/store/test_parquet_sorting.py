@@ -50,7 +50,7 @@ def sample(storage: Storage, minutes: Iterable[int], *, few_at: Collection[int] 
 
 
 def read(storage: Storage) -> list[pa.Table]:
-    """The rows of the files that were sorted together, in the order of their first keys."""
+    """Return the rows of the files that were sorted together, in the order of their first keys."""
     files = [file.path for file in storage.files(OFFSET_COMMITS) if file.batch == "sorted-samples"]
     return sorted((pq.ParquetFile(path).read() for path in files), key=lambda rows: keys(rows)[0])
 

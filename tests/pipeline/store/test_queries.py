@@ -51,7 +51,7 @@ def test_a_value_with_any_characters_is_found(storage: Storage, name: str) -> No
     assert rows == [{"cluster_id": name}]
 
 
-def test_rows_of_unfinished_samples_are_left_out(storage: Storage) -> None:
+def test_rows_of_unfinished_samples_are_omitted(storage: Storage) -> None:
     append(storage, "w-1", commits([1]))
     clusters = ("one", "it's")
     for cluster in clusters:

@@ -44,14 +44,17 @@ def test_old_dates_are_removed_except_the_newest_of_each_table(storage: Storage)
     assert seen(storage) == Counter([3])
 
 
-def test_first_dates_are_noted_and_never_become_earlier(storage: Storage) -> None:
+def test_first_dates_are_saved_and_never_become_earlier(storage: Storage) -> None:
     append_at_once(storage, {f"w-{day}": [commits([day], day=day)] for day in range(2)})
     for days in (10, 90):
         retention = {OFFSET_COMMITS: dt.timedelta(days=days), LAG_HISTORY: dt.timedelta(days=2 * days)}
         compact(storage, retention=retention, now=NOW)
-        assert storage.note("retention") == {"first_date": "2026-11-10", "derived": {"lag_history": "2026-10-31"}}
+        assert storage.read_metadata("retention") == {
+            "first_date": "2026-11-10",
+            "derived": {"lag_history": "2026-10-31"},
+        }
 
 
-def test_a_compaction_without_a_retention_notes_no_date(storage: Storage) -> None:
+def test_a_compaction_without_a_retention_saves_no_date(storage: Storage) -> None:
     compact(storage, now=NOW)
-    assert storage.note("retention") == {}
+    assert storage.read_metadata("retention") == {}

@@ -26,7 +26,7 @@ class Looks:
 
 @contextmanager
 def watched(storage: Storage, expected: Iterable[int]) -> Iterator[Looks]:
-    """A thread that expects each of these offsets once. A file that goes away under it is no look at all."""
+    """Yield the reads of a thread that expects each offset once; a read of a deleted file does not count."""
     looks, over, wanted = Looks(), threading.Event(), Counter(expected)
 
     def look() -> None:

@@ -49,6 +49,7 @@ public final class Golden {
             new Spoken("ConsumerGroupDescribe", 0, 1),
             new Spoken("DeleteGroups", 0, 3),
             new Spoken("DeleteShareGroupOffsets", 0, 0),
+            new Spoken("DescribeCluster", 0, 1),
             new Spoken("DescribeConfigs", 1, 4),
             new Spoken("DescribeGroups", 0, 6),
             new Spoken("DescribeShareGroupOffsets", 0, 1),

@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     from kafka_groups.admin.handlers.delete_consumer_group_offsets import DeleteConsumerGroupOffsetsHandler
     from kafka_groups.admin.handlers.delete_consumer_groups import DeleteConsumerGroupsHandler
     from kafka_groups.admin.handlers.delete_share_group_offsets import DeleteShareGroupOffsetsHandler
-    from kafka_groups.admin.handlers.describe_features import DescribeFeaturesHandler, Features
+    from kafka_groups.admin.handlers.describe_cluster import (
+        ClusterDescription,
+        ClusterMetadataHandler,
+        DescribeClusterHandler,
+    )
+    from kafka_groups.admin.handlers.describe_features import DescribeFeaturesHandler
     from kafka_groups.admin.handlers.describe_topic_configs import DescribeTopicConfigsHandler
     from kafka_groups.admin.handlers.describe_topics import DescribeTopicsHandler
     from kafka_groups.admin.handlers.list_consumer_group_offsets import ListConsumerGroupOffsetsHandler
@@ -24,13 +29,17 @@ if TYPE_CHECKING:
     from kafka_groups.admin.handlers.list_topics import ListTopicsHandler
     from kafka_groups.admin.handlers.offsets_for_times import OffsetAndTimestamp, OffsetsForTimesHandler, PartitionTime
     from kafka_groups.admin.handlers.remove_members_from_consumer_group import RemoveMembersFromConsumerGroupHandler
+    from kafka_groups.protocol.features import Features
 
 _MODULES: Final = {
     "AlterConsumerGroupOffsetsHandler": "alter_consumer_group_offsets",
     "AlterShareGroupOffsetsHandler": "alter_share_group_offsets",
+    "ClusterDescription": "describe_cluster",
+    "ClusterMetadataHandler": "describe_cluster",
     "DeleteConsumerGroupOffsetsHandler": "delete_consumer_group_offsets",
     "DeleteConsumerGroupsHandler": "delete_consumer_groups",
     "DeleteShareGroupOffsetsHandler": "delete_share_group_offsets",
+    "DescribeClusterHandler": "describe_cluster",
     "DescribeFeaturesHandler": "describe_features",
     "DescribeTopicConfigsHandler": "describe_topic_configs",
     "DescribeTopicsHandler": "describe_topics",
@@ -50,9 +59,12 @@ _MODULES: Final = {
 __all__ = [
     "AlterConsumerGroupOffsetsHandler",
     "AlterShareGroupOffsetsHandler",
+    "ClusterDescription",
+    "ClusterMetadataHandler",
     "DeleteConsumerGroupOffsetsHandler",
     "DeleteConsumerGroupsHandler",
     "DeleteShareGroupOffsetsHandler",
+    "DescribeClusterHandler",
     "DescribeFeaturesHandler",
     "DescribeTopicConfigsHandler",
     "DescribeTopicsHandler",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
+from kafka_groups.acl_operations import operations_of
 from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.admin.handlers.group_batches import split_groups
 from kafka_groups.admin.handlers.member_assignment import decode_assignment, named_assignments, sort_assignments
@@ -33,12 +34,16 @@ class DescribeClassicGroupsHandler:
     api = DESCRIBE_GROUPS
     idempotent = True
 
-    def __init__(self, kinds: Collection[Kind] = (CLASSIC_CONSUMER, SIMPLE, CONNECT)) -> None:
+    def __init__(
+        self, kinds: Collection[Kind] = (CLASSIC_CONSUMER, SIMPLE, CONNECT), *, authorized_operations: bool = False
+    ) -> None:
         self._kinds = kinds
+        self._authorized_operations = authorized_operations
 
     def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
         """Return as few bodies as the limit allows; every version of this API takes many groups."""
-        return [(part, {"groups": list(part)}) for part in split_groups(keys)]
+        options = {"include_authorized_operations": self._authorized_operations}
+        return [(part, {"groups": list(part), **options}) for part in split_groups(keys)]
 
     def handle_response(self, keys: Sequence[str], version: int, payload: bytes) -> ApiResult[str, GroupDescription]:
         """Return each group's description. An absent group has the state Dead before version 6, error 69 since."""
@@ -68,9 +73,13 @@ class DescribeConsumerGroupsHandler:
     api = CONSUMER_GROUP_DESCRIBE
     idempotent = True
 
+    def __init__(self, *, authorized_operations: bool = False) -> None:
+        self._authorized_operations = authorized_operations
+
     def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
         """Return as few bodies as the limit allows."""
-        return [(part, {"group_ids": list(part)}) for part in split_groups(keys)]
+        options = {"include_authorized_operations": self._authorized_operations}
+        return [(part, {"group_ids": list(part), **options}) for part in split_groups(keys)]
 
     def handle_response(self, keys: Sequence[str], version: int, payload: bytes) -> ApiResult[str, GroupDescription]:
         """Return each group's description; error 69 for a group that is absent or of another type."""
@@ -97,6 +106,7 @@ def _classic(group: Struct) -> GroupDescription:
         coordinator=None,
         assignor=group["protocol_data"] or None,
         members=tuple(read_member(member) for member in group["members"]),
+        authorized_operations=operations_of(group["authorized_operations"]),
     )
 
 
@@ -150,4 +160,5 @@ def _consumer(group: Struct) -> GroupDescription:
             )
             for member in group["members"]
         ),
+        authorized_operations=operations_of(group["authorized_operations"]),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kafka_groups import __version__
@@ -11,15 +10,8 @@ from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.errors import AdminError
 from kafka_groups.model import Failure
 from kafka_groups.protocol.errors import broker_error
+from kafka_groups.protocol.features import Features, features_of
 from kafka_groups.protocol.messages.api_versions import FEATURES
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Features:
-    """Levels by feature: the highest that the broker supports, and the one in use. Empty before Kafka 2.7."""
-
-    supported: Mapping[str, int]
-    finalized: Mapping[str, int]
 
 
 class DescribeFeaturesHandler:
@@ -37,9 +29,7 @@ class DescribeFeaturesHandler:
         response = FEATURES.read_response(version, payload)
         if response["error_code"]:
             return ApiResult(failed={keys[0]: broker_error(response["error_code"])})
-        supported = {row["name"]: row["max_version"] for row in response["supported_features"]}
-        finalized = {row["name"]: row["max_version_level"] for row in response["finalized_features"]}
-        return ApiResult(completed={keys[0]: Features(supported=supported, finalized=finalized)})
+        return ApiResult(completed={keys[0]: features_of(response)})
 
     def to_failure(self, key: int, error: AdminError, broker: int | None) -> Failure:
         """Return the failure of the broker."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kafka_groups.acl_operations import operations_of
 from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.admin.handlers.features import SHARE_GROUPS_OFF
 from kafka_groups.admin.handlers.group_batches import split_groups
@@ -23,9 +24,13 @@ class DescribeShareGroupsHandler:
     api = SHARE_GROUP_DESCRIBE
     idempotent = True
 
+    def __init__(self, *, authorized_operations: bool = False) -> None:
+        self._authorized_operations = authorized_operations
+
     def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
         """Return as few bodies as the limit allows."""
-        return [(part, {"group_ids": list(part)}) for part in split_groups(keys)]
+        options = {"include_authorized_operations": self._authorized_operations}
+        return [(part, {"group_ids": list(part), **options}) for part in split_groups(keys)]
 
     def handle_response(self, keys: Sequence[str], version: int, payload: bytes) -> ApiResult[str, GroupDescription]:
         """Return each group's description; error 69 for a group that is absent or of another type."""
@@ -54,6 +59,7 @@ def _description(group: Struct) -> GroupDescription:
         group_epoch=group["group_epoch"],
         target_assignment_epoch=group["assignment_epoch"],
         members=tuple(_member(member) for member in group["members"]),
+        authorized_operations=operations_of(group["authorized_operations"]),
     )
 
 

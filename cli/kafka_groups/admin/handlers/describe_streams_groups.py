@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from kafka_groups.acl_operations import operations_of
 from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.admin.handlers.features import STREAMS_GROUPS_OFF
 from kafka_groups.admin.handlers.group_batches import split_groups
@@ -45,12 +46,16 @@ class DescribeStreamsGroupsHandler:
     api = STREAMS_GROUP_DESCRIBE
     idempotent = True
 
-    def __init__(self, *, topology: bool = False) -> None:
+    def __init__(self, *, topology: bool = False, authorized_operations: bool = False) -> None:
         self._topology = topology
+        self._authorized_operations = authorized_operations
 
     def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
         """Return as few bodies as the limit allows."""
-        options = {"include_topology_description": self._topology}
+        options = {
+            "include_topology_description": self._topology,
+            "include_authorized_operations": self._authorized_operations,
+        }
         return [(part, {"group_ids": list(part), **options}) for part in split_groups(keys)]
 
     def handle_response(self, keys: Sequence[str], version: int, payload: bytes) -> ApiResult[str, GroupDescription]:
@@ -86,6 +91,7 @@ def _description(group: Struct, *, is_unsupported: bool) -> GroupDescription:
         target_assignment_epoch=assignment_epoch,
         members=tuple(_member(member, topology, assignment_epoch) for member in group["members"]),
         topology=topology,
+        authorized_operations=operations_of(group["authorized_operations"]),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kafka_groups.acl_operations import operations_of
 from kafka_groups.admin.api import Topic
 from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.errors import AdminError
@@ -21,12 +22,15 @@ class DescribeTopicsHandler:
     api = METADATA
     idempotent = True
 
-    def __init__(self) -> None:
+    def __init__(self, *, authorized_operations: bool = False) -> None:
+        self._authorized_operations = authorized_operations
         self.leaders: dict[str, dict[int, int]] = {}
 
     def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
         """Return one body for all topics. It never creates a topic."""
-        return [(keys, {"topics": [{"name": name} for name in keys], "allow_auto_topic_creation": False})]
+        options = {"include_topic_authorized_operations": self._authorized_operations}
+        topics = [{"name": name} for name in keys]
+        return [(keys, {"topics": topics, "allow_auto_topic_creation": False, **options})]
 
     def handle_response(self, keys: Sequence[str], version: int, payload: bytes) -> ApiResult[str, Topic]:
         """Return each topic, or its error."""
@@ -59,6 +63,7 @@ def read_topic(row: Struct) -> Topic:
         internal=row["is_internal"],
         partitions=tuple(sorted(partition["partition_index"] for partition in row["partitions"])),
         leaders={partition: leader for partition, leader in read_leaders(row).items() if leader >= 0},
+        authorized_operations=operations_of(row["topic_authorized_operations"]),
     )
 
 

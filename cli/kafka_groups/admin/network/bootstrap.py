@@ -15,6 +15,8 @@ from kafka_groups.errors import (
     NameNotResolvedError,
     NoBrokersError,
     NoConnectionError,
+    ServiceUnknownError,
+    TicketFailedError,
     TokenFailedError,
 )
 from kafka_groups.model import Broker
@@ -112,8 +114,7 @@ class Bootstrap:
                     metadata = request(endpoint, setup_timeout_s, now + (deadline - now) / turns)
                 except AdminError as error:
                     failures.append((endpoint, error))
-                    # The other servers would refuse the same credentials, too.
-                    if isinstance(error, AuthenticationFailedError) or clock() >= deadline:
+                    if _is_refused_by_all(error) or clock() >= deadline:
                         break
                 else:
                     self._source = endpoint
@@ -162,13 +163,8 @@ class Bootstrap:
         return min(self._setup_timeout_s, limit, remaining_s)
 
     def unconnected(self, endpoint: Endpoint, name: str, error: AdminError) -> AdminError:
-        """Return the error of a broker that was not connected; a wrong advertised address is the most common cause."""
-        if isinstance(error, TokenFailedError):
-            return _without_token(error)
-        text = f"cannot connect to {name}: {error}"
-        if endpoint not in self.servers and isinstance(error, (NameNotResolvedError, ConnectionFailedError)):
-            text += f"; check advertised.listeners: {self._source} returned this address"
-        return type(error)(text)
+        """Return the error of a broker that was not connected."""
+        return unconnected(name, error, source=None if endpoint in self.servers else self._source)
 
     def _candidates(self, brokers: Iterable[Broker]) -> list[Endpoint]:
         return list(dict.fromkeys((*map(endpoint_of, brokers), *self.servers)))
@@ -223,14 +219,40 @@ def retry_until(failures: Sequence[tuple[Endpoint, AdminError]], started: float,
 def unreachable(failures: Sequence[tuple[Endpoint, AdminError]]) -> AdminError:
     """Return one error of the last failure's type that names each bootstrap server and its reason."""
     last = failures[-1][1]
-    if isinstance(last, TokenFailedError):
-        return _without_token(last)
+    if _concerns_no_server(last):
+        return _without_server(last)
     reasons = "; ".join(f"{endpoint}: {error}" for endpoint, error in failures[:_MOST_REASONS])
     more = f"; and {len(failures) - _MOST_REASONS} more" if len(failures) > _MOST_REASONS else ""
     text = f"no server responded: {reasons}{more}" if len(failures) > 1 else f"cannot connect to {reasons}"
     return type(last)(text)
 
 
-def _without_token(error: TokenFailedError) -> TokenFailedError:
-    # Where the token was to be sent has no part in this error.
-    return TokenFailedError(f"cannot log in: {error}")
+def unconnected(name: str, error: AdminError, *, source: Endpoint | None) -> AdminError:
+    """Return the error of a broker that was not connected; a wrong advertised address is the most common cause.
+
+    `source` is the server whose metadata has the address, None for an address that the user named.
+    """
+    if _concerns_no_server(error):
+        return _without_server(error)
+    return type(error)(f"cannot connect to {name}: {error}{advertised_hint(error, source)}")
+
+
+def advertised_hint(error: AdminError, source: Endpoint | None) -> str:
+    """Return the next step for an address that the metadata of a server has; empty if the address is not the cause."""
+    if source is None or not isinstance(error, (NameNotResolvedError, ConnectionFailedError)):
+        return ""
+    return f"; check advertised.listeners: {source} returned this address"
+
+
+def _is_refused_by_all(error: AdminError) -> bool:
+    """Return whether the other servers would refuse the same credentials, too."""
+    return isinstance(error, AuthenticationFailedError) and not isinstance(error, ServiceUnknownError)
+
+
+def _concerns_no_server(error: AdminError) -> bool:
+    """Return whether an error is the same for all servers: where a token was to be sent has no part in it."""
+    return isinstance(error, TokenFailedError | TicketFailedError) and not isinstance(error, ServiceUnknownError)
+
+
+def _without_server(error: AdminError) -> AdminError:
+    return type(error)(f"cannot log in: {error}")

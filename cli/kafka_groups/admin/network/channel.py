@@ -71,6 +71,11 @@ class Channel:
         """The number of addresses that were not tried yet."""
         return len(self._addresses)
 
+    @property
+    def address(self) -> str:
+        """The address of the connection, or of the last one that was tried."""
+        return self._tried[-1][1][0]
+
     def addresses_again(self) -> list[Address]:
         """Return the address of this connection and those that were not tried yet, for a new channel."""
         return [*self._tried[-1:], *self._addresses]

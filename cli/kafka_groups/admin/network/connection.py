@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable
-from math import inf
 from typing import TYPE_CHECKING, Final
 
 from kafka_groups.admin.network.channel import numeric_addresses
@@ -12,10 +11,12 @@ from kafka_groups.admin.network.handshake import HandshakeRequest, Versions
 from kafka_groups.admin.network.request import InFlight, Request, Response, lost_responses, take
 from kafka_groups.admin.network.request_encoder import Frame, RequestEncoder
 from kafka_groups.admin.network.resolver import Resolution
+from kafka_groups.admin.network.session import Session
 from kafka_groups.admin.network.setup_errors import closed_at_once, not_set_up, open_step, unresolved, with_cause
 from kafka_groups.admin.network.setup_timer import SetupTimer
 from kafka_groups.errors import (
     AdminError,
+    AuthenticationFailedError,
     ConnectionFailedError,
     MalformedResponseError,
 )
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 # A broker serves one connection in order, so more in flight only hides the round trip; a limit keeps its
 # socket buffers from filling up while it responds to old requests of one group each.
 _MAX_IN_FLIGHT: Final = 64
-# The share of a session after which the client authenticates again, as Kafka's own clients do (0.85 to 0.95).
-_SHARE_OF_SESSION: Final = 0.85
 # The token of the handshake's requests.
 _HANDSHAKE: Final = object()
 
@@ -43,6 +42,7 @@ class Connection:
     then requests wait, for `setup_timeout_s` at most. `make_channel` opens a channel, plain or with TLS, to the
     addresses of a host. `sent` counts the requests sent, by API name and version. `window` is how many may be in
     flight, `active_at` when bytes came last or the first of them was sent. Times are seconds of the owner's clock.
+    `addresses` are those of the host, None until the name lookup has found them.
     """
 
     def __init__(
@@ -58,6 +58,7 @@ class Connection:
     ) -> None:
         self.endpoint = endpoint
         self.channel: Channel | None = None
+        self.addresses: tuple[Address, ...] | None = None
         self.versions: Versions | None = None
         self.sent: Counter[tuple[str, int]] = Counter()
         self._handshake = handshake
@@ -70,9 +71,10 @@ class Connection:
         self._waiting: deque[Frame] = deque()
         self._unversioned: deque[Request] = deque()
         self._throttled_until = 0.0
-        # When the client has to authenticate again; the requests of a renewal go before the others that wait.
-        self._renew_at = inf
+        self._session = Session()
+        # The requests of a renewal go before the others that wait.
         self._is_renewing = False
+        self._is_held_back = False
         self.active_at = now
         self._loss: AdminError | None = None
         addresses = numeric_addresses(endpoint)
@@ -120,12 +122,12 @@ class Connection:
 
     def wakes_at(self) -> float | None:
         """Return when to call `advance` even if no event occurs; None if only events matter."""
-        if self._handshake.is_waiting and self._handshake.fetch is not None:
-            return self._handshake.fetch.until
+        if self._handshake.step is not None and (self._handshake.is_waiting or self._waiting):
+            return self._handshake.step.until
         if self.versions is None:
             return self._setup.wakes_at
         # With capacity for more in flight, only the broker's throttling holds a request back.
-        return self._throttled_until if self._waiting and self._has_capacity() else None
+        return self._throttled_until if self._waiting and not self._is_held_back else None
 
     def is_idle(self, now: float, idle_timeout_s: float) -> bool:
         """Return whether a response is outstanding and nothing was received for longer than the timeout."""
@@ -159,8 +161,8 @@ class Connection:
             return f"is not connected: its host name '{self.endpoint.host}' is not resolved yet"
         if self.channel is None or not self.channel.is_connected:
             return "has not accepted the connection"
-        if self._handshake.is_waiting and self._handshake.fetch is not None:
-            return self._handshake.fetch.describe()
+        if self._handshake.is_waiting and self._handshake.step is not None:
+            return self._handshake.step.describe()
         if self.versions is None:
             return f"accepted the connection but has not responded{open_step(self.channel, self._in_flight.values())}"
         if self._waiting and self.is_throttled(now):
@@ -195,6 +197,7 @@ class Connection:
         return self._resolution is None
 
     def _open(self, addresses: list[Address], first: HandshakeRequest, now: float) -> None:
+        self.addresses = self.addresses or tuple(addresses)
         self.channel = self._make_channel(addresses, self.endpoint.host)
         self._setup.share(self.channel, now)
         self._send_handshake(first)
@@ -212,18 +215,32 @@ class Connection:
         self.sent[in_flight.request.api.name, in_flight.version] += 1
         self.channel.send(frame.data)
 
-    def _has_capacity(self) -> bool:
-        return self.versions is not None and not self._is_renewing and len(self._in_flight) < self.window
+    def _has_capacity(self, now: float) -> bool:
+        if self.versions is None or self._is_renewing:
+            return False
+        return len(self._in_flight) < self.window and len(self._in_flight) + 1 <= self._session.capacity(now)
 
     def _send_waiting(self, now: float) -> None:
-        if self._waiting and now >= self._renew_at and not self._is_renewing:
-            self._is_renewing = True
-            self.active_at = now
-            self._send_handshake(self._handshake.renewal_request())
-        while self._waiting and self._has_capacity() and now >= self._throttled_until:
+        if self._waiting and self.versions is not None and not self._is_renewing and self._session.needs_renewal(now):
+            self._renew_session(now)
+        while self._waiting and self._has_capacity(now) and now >= self._throttled_until:
             if not self._in_flight:
                 self.active_at = now
+            self._session.note_sent(now)
             self._transmit(self._waiting.popleft())
+        self._is_held_back = not self._has_capacity(now)
+
+    def _renew_session(self, now: float) -> None:
+        """Authenticate again as soon as a token or a ticket is there; requests are sent meanwhile."""
+        try:
+            self._is_renewing = self._handshake.prepare_renewal()
+        except AuthenticationFailedError:
+            # The session lasts, and the next token may be fetched.
+            if not self._session.postpone_renewal(now):
+                raise
+        if self._is_renewing:
+            self.active_at = now
+            self._send_handshake(self._handshake.renewal_request())
 
     def _receive(self, payload: bytes, now: float) -> list[Response]:
         in_flight = self._in_flight.pop(INT32.read(False, False)(Cursor(payload)), None)
@@ -234,6 +251,7 @@ class Connection:
         if in_flight.is_released:
             return []
         self._has_responded = True
+        self._session.note_response(now, is_more_in_flight=bool(self._in_flight))
         self.window = min(2 * self.window, _MAX_IN_FLIGHT)
         throttle_s = in_flight.request.api.throttle_s(in_flight.version, payload)
         self._throttled_until = max(self._throttled_until, now + throttle_s)
@@ -245,14 +263,14 @@ class Connection:
             self._send_next(following, now)
             return []
         self._is_renewing = False
-        lifetime_s = self._handshake.session_lifetime_s
-        self._renew_at = inf if lifetime_s is None else now + lifetime_s * _SHARE_OF_SESSION
+        self._session.begin(self._handshake.session_lifetime_s, now)
+        self.window = 1 if self._session.is_short() else self.window
         self.versions = self._handshake.versions
         unversioned, self._unversioned = self._unversioned, deque()
         return [response for request in unversioned for response in self._encode(request)]
 
     def _send_next(self, following: HandshakeRequest | None, now: float) -> None:
-        """Send the next request of a handshake, or wait for the token that it needs, which has a limit of its own."""
+        """Send the next request of a handshake, or wait for a token or a ticket, which has a limit of its own."""
         if following is None:
             self._setup.suspend()
             return

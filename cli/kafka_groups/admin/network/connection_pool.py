@@ -16,7 +16,7 @@ from kafka_groups.admin.network.bootstrap import (
     metadata_request,
     read_metadata,
 )
-from kafka_groups.admin.network.channel import Address, Channel
+from kafka_groups.admin.network.channel_factory import ChannelFactory
 from kafka_groups.admin.network.connection import Connection
 from kafka_groups.admin.network.extra_connections import FIRST_EXTRA, ExtraConnections
 from kafka_groups.admin.network.handshake import Handshakes
@@ -29,7 +29,7 @@ from kafka_groups.model import Broker
 from kafka_groups.settings import ConnectionSettings, Endpoint
 
 if TYPE_CHECKING:
-    import ssl
+    from kafka_groups.admin.network.connection_evidence import ClusterEvidence
 
 # The broker id of requests that any broker can serve.
 ANY_BROKER: Final = -1
@@ -54,19 +54,21 @@ class BrokerPool:
         *,
         clock: Callable[[], float] = time.monotonic,
         resolve: Resolve = resolve,
+        make_selector: Callable[[], Selector] = Selector,
     ) -> None:
         self.brokers: Mapping[int, Broker] = {}
         self.cluster_id: str | None = None
         self._settings = settings
         self._clock = clock
         self._resolve = resolve
-        self._tls_context: ssl.SSLContext | None = None
+        self._make_selector = make_selector
+        self._make_channel = ChannelFactory(settings)
         self._connections: dict[tuple[Endpoint, int], Connection] = {}
         self._bootstrap = Bootstrap(settings)
         self._deadline = self._idle_timeout_s = math.inf
         self._sent_before: Counter[tuple[str, int]] = Counter()
         self._undelivered: list[Response] = []
-        self._selector = Selector()
+        self._selector = make_selector()
         self._handshakes = Handshakes(settings, wakeup=self._selector.wakeup, clock=clock)
 
     @property
@@ -91,6 +93,13 @@ class BrokerPool:
     def refresh(self, deadline: float) -> None:
         """Read the brokers again, from any broker or bootstrap server. AdminError if none responds."""
         self._read_metadata(lambda: self._bootstrap.in_turn(self.brokers.values()), deadline)
+
+    def check_connections(self, deadline: float) -> ClusterEvidence:
+        """Connect to every bootstrap server and broker, on connections of their own; return what became known."""
+        from kafka_groups.admin.network.connection_checks import ConnectionChecks
+
+        checks = ConnectionChecks(self._settings, self._clock, self._resolve, self._make_selector)
+        return checks.run(deadline)
 
     def set_deadline(self, deadline: float) -> None:
         """Set until when requests may take. One that any broker can serve leaves a silent broker after half of it."""
@@ -265,15 +274,6 @@ class BrokerPool:
         connection.window = 1 if number >= FIRST_EXTRA else connection.window
         self._selector.register(connection)
         return connection
-
-    def _make_channel(self, addresses: list[Address], host: str) -> Channel:
-        if self._settings.tls is None:
-            return Channel(addresses, tls_protocol="SASL_SSL" if self._settings.credentials else "SSL")
-        # The import of ssl takes a while, and many connections are plain.
-        from kafka_groups.admin.network.tls import TlsChannel, make_context
-
-        self._tls_context = self._tls_context or make_context(self._settings.tls)
-        return TlsChannel(addresses, context=self._tls_context, server_name=host)
 
     def _drop(self, endpoint: Endpoint, error: AdminError, number: int = 0) -> list[Response]:
         connection = self._connections.pop((endpoint, number), None)

@@ -13,10 +13,10 @@ from kafka_groups.errors import AuthenticationFailedError, MalformedResponseErro
 from kafka_groups.protocol import INT16, Cursor, SchemaError, Struct
 from kafka_groups.protocol.errors import ILLEGAL_SASL_STATE, UNSUPPORTED_SASL_MECHANISM, UNSUPPORTED_VERSION
 from kafka_groups.protocol.messages import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE, Api
-from kafka_groups.settings import TokenCredentials
+from kafka_groups.settings import KerberosCredentials, TokenCredentials
 
 if TYPE_CHECKING:
-    from kafka_groups.admin.network.tokens import TokenFetch, Tokens
+    from kafka_groups.admin.network.authentication_step import AuthenticationStep, StepSource
     from kafka_groups.settings import ConnectionSettings, Endpoint, SaslCredentials
 
 Versions = Mapping[int, tuple[int, int]]
@@ -38,7 +38,10 @@ class Handshake:
 
     `session_lifetime_s` is how long the broker accepts requests after the authentication, None without a limit; the
     client may authenticate again on the same connection (KIP-368). While the handshake `is_waiting`, the next request
-    needs the token of `fetch`. Credentials with a source of tokens need `tokens`.
+    needs the result of `step`. Credentials with a token, and those of Kerberos, need the source of their `steps`, and
+    those of Kerberos the `host` of the connection.
+    `mechanisms` are those that the broker offers, None before its SaslHandshake response; `is_mechanism_accepted` is
+    whether that response had no error.
     With `may_be_old`, the peer may know only the first version of ApiVersions; one that `is_old` is known for it.
     `note_age` receives whether the peer needed that version, as soon as its versions are known.
     """
@@ -51,23 +54,27 @@ class Handshake:
         may_be_old: bool = True,
         is_old: bool = False,
         note_age: Callable[[bool], None] = lambda _is_old: None,
-        tokens: Tokens | None = None,
+        steps: StepSource | None = None,
+        host: str = "",
     ) -> None:
         self.client_id = client_id
         self.credentials = credentials
         self.versions: Versions | None = None
         self.session_lifetime_s: float | None = None
-        self.fetch: TokenFetch | None = None
+        self.mechanisms: tuple[str, ...] | None = None
+        self.is_mechanism_accepted = False
+        self.step: AuthenticationStep[Any] | None = None
         self.is_waiting = False
-        self._tokens = tokens
+        self._steps = steps
+        self._host = host
         self._sasl_client: SaslClient | None = None
         self._may_be_old = may_be_old and not is_old
         self._is_old = is_old
         self._note_age = note_age
 
     def first_request(self) -> HandshakeRequest:
-        """Return the first request. A token is fetched meanwhile."""
-        self._request_token()
+        """Return the first request. A token or a ticket is fetched meanwhile."""
+        self._begin_step()
         return _api_versions_request(API_VERSIONS.lowest if self._is_old else API_VERSIONS.highest)
 
     def older_request(self) -> HandshakeRequest | None:
@@ -82,23 +89,38 @@ class Handshake:
         self._is_old = True
         return _api_versions_request(API_VERSIONS.lowest)
 
+    def prepare_renewal(self) -> bool:
+        """Return whether another authentication can begin: what it needs is there.
+
+        Raises AuthenticationFailedError if there will be no token or no ticket; the next call tries it again.
+        """
+        if self._steps is None:
+            return True
+        if self.step is None:
+            self._begin_step()
+        assert self.step is not None
+        try:
+            return self.step.result() is not None
+        except AuthenticationFailedError:
+            self.step = None
+            raise
+
     def renewal_request(self) -> HandshakeRequest:
         """Return the request that begins another authentication on the same connection (KIP-368)."""
-        self._request_token()
         return self._handshake_request()
 
     def resume(self) -> HandshakeRequest | None:
-        """Return the request that a token was missing for, None while it is being fetched.
+        """Return the request that needs the result of `step`, None while there is none.
 
-        Raises TokenFailedError if there is no token.
+        Raises AuthenticationFailedError if there is no token or no ticket.
         """
-        assert self.fetch is not None
-        token = self.fetch.result()
-        if token is None:
+        assert self.step is not None
+        result = self.step.result()
+        if result is None:
             return None
-        self.fetch = None
+        self.step = None
         assert self.credentials is not None
-        self._sasl_client = create_client(self.credentials, token)
+        self._sasl_client = create_client(self.credentials, result)
         return self._first_message()
 
     def next_request(self, request: HandshakeRequest, payload: bytes) -> HandshakeRequest | None:
@@ -140,12 +162,13 @@ class Handshake:
         assert self.credentials is not None
         return self._request(SASL_HANDSHAKE, {"mechanism": self.credentials.mechanism})
 
-    def _request_token(self) -> None:
-        if self._tokens is not None:
-            self.fetch = self._tokens.request()
+    def _begin_step(self) -> None:
+        if self._steps is not None:
+            self.step = self._steps.request(self._host)
 
     def _start_authentication(self, response: Struct) -> HandshakeRequest | None:
         assert self.credentials is not None
+        self.mechanisms = tuple(response["mechanisms"])
         if response["error_code"] == ILLEGAL_SASL_STATE:
             msg = "this listener does not use SASL: use PLAINTEXT or SSL, or connect to a SASL listener"
             raise AuthenticationFailedError(msg)
@@ -157,7 +180,8 @@ class Handshake:
         if response["error_code"]:
             msg = f"the broker refused the SaslHandshake request (error {response['error_code']})"
             raise AuthenticationFailedError(msg)
-        if self.fetch is not None:
+        self.is_mechanism_accepted = True
+        if self.step is not None:
             self.is_waiting = True
             return self.resume()
         self._sasl_client = create_client(self.credentials)
@@ -173,13 +197,13 @@ class Handshake:
         assert self.credentials is not None
         if response["error_code"]:
             reason = response["error_message"] or f"error {response['error_code']}"
-            if self._tokens is not None:
-                self._tokens.discard()
+            if self._steps is not None:
+                self._steps.discard()
             raise AuthenticationFailedError(self._sasl_client.describe_refusal(reason))
         message = self._sasl_client.evaluate_challenge(response["auth_bytes"])
         if message is not None:
             return self._request(SASL_AUTHENTICATE, {"auth_bytes": message})
-        self.session_lifetime_s = response.get("session_lifetime_ms", 0) / 1000 or None
+        self.session_lifetime_s = max(0, response.get("session_lifetime_ms", 0)) / 1000 or None
         return None
 
     def _request(self, api: Api, body: Mapping[str, Any]) -> HandshakeRequest:
@@ -192,13 +216,7 @@ class Handshakes:
     def __init__(self, settings: ConnectionSettings, *, wakeup: Callable[[], None], clock: Callable[[], float]) -> None:
         self._client_id = settings.client_id
         self._credentials = settings.credentials
-        self._tokens: Tokens | None = None
-        if isinstance(settings.credentials, TokenCredentials):
-            # Most connections need no tokens.
-            from kafka_groups.admin.network.tokens import Tokens
-
-            source = settings.credentials.source
-            self._tokens = Tokens(source, timeout_s=settings.timeout_s, wakeup=wakeup, clock=clock)
+        self._steps = _step_source(settings, wakeup, clock)
         # Whether each peer that responded needed the first version.
         self._ages: dict[Endpoint, bool] = {}
 
@@ -212,13 +230,31 @@ class Handshakes:
             may_be_old=is_first or age is None,
             is_old=bool(age),
             note_age=partial(self._ages.__setitem__, endpoint),
-            tokens=self._tokens,
+            steps=self._steps,
+            # A dot at the end makes a name absolute for the resolver, and is no part of the name.
+            host=endpoint.host.removesuffix("."),
         )
 
     def close(self) -> None:
-        """End what fetches a token."""
-        if self._tokens is not None:
-            self._tokens.close()
+        """End what fetches a token or a ticket."""
+        if self._steps is not None:
+            self._steps.close()
+
+
+def _step_source(
+    settings: ConnectionSettings, wakeup: Callable[[], None], clock: Callable[[], float]
+) -> StepSource | None:
+    """Return the source of the steps that the credentials need, None for a user with a password."""
+    credentials = settings.credentials
+    if isinstance(credentials, TokenCredentials):
+        from kafka_groups.admin.network.tokens import Tokens
+
+        return Tokens(credentials.source, timeout_s=settings.timeout_s, wakeup=wakeup, clock=clock)
+    if isinstance(credentials, KerberosCredentials):
+        from kafka_groups.admin.network.tickets import Tickets
+
+        return Tickets(credentials, timeout_s=settings.timeout_s, wakeup=wakeup, clock=clock)
+    return None
 
 
 def agreed_version(versions: Versions, api: Api) -> int:

@@ -16,8 +16,8 @@ from kafka_groups.errors import (
     TlsFailedError,
 )
 from kafka_groups.protocol.messages import METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
-from kafka_groups.settings import TokenCredentials
-from kafka_groups.settings.properties import NETWORK_KEYS, TOKEN_KEYS, canonical_name
+from kafka_groups.settings import KerberosCredentials, TokenCredentials
+from kafka_groups.settings.properties import NETWORK_KEYS, SERVICE_NAME, TOKEN_KEYS, canonical_name
 from kafka_groups.settings.values import VARIABLE
 
 if TYPE_CHECKING:
@@ -95,12 +95,19 @@ def with_cause(
         cause = f" at the SaslHandshake request; the listener may not use SASL (-X {setting}), or not "
         cause += f"{credentials.mechanism} (sasl.mechanism)"
     elif credentials is not None and apis == [SASL_AUTHENTICATE]:
-        check = "the token" if isinstance(credentials, TokenCredentials) else "sasl.username and sasl.password"
-        cause = f" at the SaslAuthenticate request; check {check}, and whether the listener "
+        cause = f" at the SaslAuthenticate request; check {_what_to_check(credentials)}, and whether the listener "
         cause += f"supports {credentials.mechanism} (sasl.mechanism); the log of the broker has the reason"
     else:
         return error
     return type(error)(f"{error}{cause}")
+
+
+def _what_to_check(credentials: SaslCredentials) -> str:
+    if isinstance(credentials, TokenCredentials):
+        return "the token"
+    if isinstance(credentials, KerberosCredentials):
+        return f"{SERVICE_NAME} and the clocks"
+    return "sasl.username and sasl.password"
 
 
 def idle_error(idle_timeout_s: float) -> BrokerTimeoutError:
@@ -143,14 +150,7 @@ def _deciding(error: AdminError, text: str, settings: ConnectionSettings, endpoi
 
 def _unreplaced(sources: Mapping[str, str], credentials: SaslCredentials) -> list[str]:
     """Return that a user name or a password is sent as a variable, as Kafka's clients do."""
-    values = (
-        credentials.properties
-        if isinstance(credentials, TokenCredentials)
-        else {
-            "sasl.username": credentials.username,
-            "sasl.password": credentials.password,
-        }
-    )
+    values = credentials.sent_properties
     found = _list_by_source(sources, lambda name: bool(VARIABLE.search(values.get(name, ""))))
     return [f"{each} has a variable ${{…}} that no config provider replaced; check config.providers" for each in found]
 

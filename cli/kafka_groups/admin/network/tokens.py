@@ -1,21 +1,20 @@
-"""Tokens for the connections of one pool, fetched in a thread, so that the event loop goes on meanwhile."""
+"""Tokens for the connections of one pool, which share a token while it is usable."""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from math import inf
 from typing import TYPE_CHECKING, Final
 
-from kafka_groups.errors import AuthenticationFailedError, TokenFailedError
+from kafka_groups.admin.network.authentication_step import SHARE_OF_TIMEOUT, AuthenticationStep, StepWords
+from kafka_groups.errors import TokenFailedError
 from kafka_groups.settings.limits import Limit
+from kafka_groups.settings.tokens.token import Token
 
 if TYPE_CHECKING:
-    from kafka_groups.settings.tokens.token import Token, TokenSource
+    from kafka_groups.settings.tokens.token import TokenSource
 
-# The share of a command's timeout that a token may take, so that its own error is reported, and not the deadline.
-_SHARE_OF_TIMEOUT: Final = 0.9
 # A token is renewed when this share of its lifetime is over, as by Kafka's own login (ExpiringCredentialRefreshConfig).
 _SHARE_OF_LIFETIME: Final = 0.8
 # How long a token is used if nobody knows when it expires.
@@ -24,57 +23,12 @@ _UNKNOWN_LIFETIME_S: Final = 60.0
 _LONGEST_JOIN_S: Final = 1.0
 
 
-class TokenFetch:
-    """One fetch of a token. Its thread calls `wakeup` at its end; it is a daemon, as a name lookup may take minutes."""
+class TokenFetch(AuthenticationStep[Token]):
+    """One fetch of a token; its errors are TokenFailedErrors."""
 
     def __init__(self, source: TokenSource, limit: Limit, wakeup: Callable[[], None]) -> None:
-        self._source = source
-        self._limit = limit
-        self._wakeup = wakeup
-        self._started = limit.clock()
-        self._token: Token | None = None
-        self._error: TokenFailedError | None = None
-        self._thread = threading.Thread(target=self._run, name="fetch token", daemon=True)
-        self._thread.start()
-
-    @property
-    def until(self) -> float:
-        """The point in time of the limit's clock at which the fetch has failed."""
-        return self._limit.until
-
-    def has_failed(self) -> bool:
-        """Return whether there will be no token."""
-        return self._error is not None or (self._token is None and self._limit.is_over())
-
-    def result(self) -> Token | None:
-        """Return the token, None while it is being fetched. Raises TokenFailedError if there is none."""
-        if self._error is not None:
-            # Each caller gets an error of its own: they are raised in several connections.
-            raise TokenFailedError(str(self._error))
-        if self._token is None and self._limit.is_over():
-            seconds = round(self._limit.until - self._started, 1)
-            msg = f"{self._source.place} took too long: it returned no token within {seconds:g} s"
-            raise TokenFailedError(msg)
-        return self._token
-
-    def describe(self) -> str:
-        """Return what the fetch waits for, as the end of a sentence."""
-        return f"waits for a token from {self._source.place}"
-
-    def cancel(self) -> None:
-        """End the fetch, and the processes that it started."""
-        self._limit.cancel()
-        if self._thread is not threading.current_thread():
-            self._thread.join(_LONGEST_JOIN_S)
-
-    def _run(self) -> None:
-        try:
-            self._token = self._source.fetch(self._limit)
-        except AuthenticationFailedError as error:
-            self._error = TokenFailedError(str(error))
-        except Exception as error:  # noqa: BLE001 # In this thread nobody else would report it.
-            self._error = TokenFailedError(f"{self._source.place} failed: {type(error).__name__}")
-        self._wakeup()
+        words = StepWords(source.place, "token")
+        super().__init__(source.fetch, limit, wakeup, words=words, failure=TokenFailedError)
 
 
 class Tokens:
@@ -100,22 +54,24 @@ class Tokens:
         self._fetch: TokenFetch | None = None
         self._fetched_at = -inf
 
-    def request(self) -> TokenFetch:
-        """Return a fetch whose token is fresh, or will be; it may have failed a moment ago."""
+    def request(self, host: str = "") -> TokenFetch:
+        """Return a fetch whose token is fresh, or will be; it may have failed a moment ago. Any host gets the token."""
+        del host
         if self._fetch is None or self._is_outdated(self._fetch):
-            limit = Limit.after(self._timeout_s * _SHARE_OF_TIMEOUT, self._clock)
+            limit = Limit.after(self._timeout_s * SHARE_OF_TIMEOUT, self._clock)
             self._fetch = TokenFetch(self._source, limit, self._wakeup)
             self._fetched_at = self._wall_clock()
         return self._fetch
 
     def discard(self) -> None:
-        """Forget the token: a broker has refused it."""
-        self._fetch = None
+        """Forget the token: a broker has refused it. One that is being fetched is another one."""
+        if self._fetch is not None and (self._fetch.has_failed() or self._fetch.result() is not None):
+            self._fetch = None
 
     def close(self) -> None:
         """End the fetch that is running."""
         if self._fetch is not None:
-            self._fetch.cancel()
+            self._fetch.cancel(_LONGEST_JOIN_S)
 
     def _is_outdated(self, fetch: TokenFetch) -> bool:
         if fetch.has_failed():

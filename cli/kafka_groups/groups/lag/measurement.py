@@ -65,6 +65,8 @@ def measure_lag(
     With READ_COMMITTED it is measured to the last stable offset, where a consumer of that level stops. `with_time`
     reads a record of each partition that lags, too, and `with_retention` the retention of topics with such a record.
     """
+    if with_time:
+        admin.require_record_times()
     selected = selectors._replace(all_groups=True) if selectors.is_empty() else selectors
     details = Details(
         offsets=True, log_start_offsets=True, whole_topics=True, offsets_only=True, isolation_level=isolation_level

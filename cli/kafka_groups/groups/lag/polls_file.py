@@ -93,12 +93,12 @@ def _line(group: str, topic: str, number: int, partition: PartitionPolls) -> str
     moves = ", ".join(map(_format_observation, partition.moves))
     head = [
         progress.since_ms,
-        progress.moves,
+        progress.offset_changes,
         [*progress.strengths],
         [*progress.intervals],
         progress.last_interval_ms,
-        progress.highest,
-        progress.unread_at_move,
+        progress.highest_offset,
+        progress.unread_at_last_change,
         progress.empty_since_ms,
         verdict.rule,
         verdict.since_ms,
@@ -129,16 +129,16 @@ def _partition(line: Any) -> PartitionPolls:
     if not moves or len(fallen) > 1:
         raise ValueError(line)
     last = _observation(end)
-    since_ms, count, strengths, intervals, last_interval_ms, highest, unread, empty_since_ms, *verdict = head
+    since_ms, count, strengths, intervals, last_interval_ms, highest_offset, unread, empty_since_ms, *verdict = head
     rule, verdict_since_ms = verdict
     progress = Progress(
         since_ms=int(since_ms),
-        moves=int(count),
+        offset_changes=int(count),
         strengths=_strengths(strengths, last),
         intervals=_strengths(intervals, last),
         last_interval_ms=int(last_interval_ms),
-        highest=int(highest),
-        unread_at_move=None if unread is None else int(unread),
+        highest_offset=int(highest_offset),
+        unread_at_last_change=None if unread is None else int(unread),
         empty_since_ms=None if empty_since_ms is None else int(empty_since_ms),
         short_floors=_floors(short_floors, last, SHORT_PERIOD_MS),
         long_floors=_floors(long_floors, last, LONG_PERIOD_MS),

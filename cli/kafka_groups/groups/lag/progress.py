@@ -68,13 +68,13 @@ class Floor(NamedTuple):
 class Progress(NamedTuple):
     """What all observations of a partition show together. Times are in ms since 1970."""
 
-    since_ms: int  # the last move, or the last observation without lag if that is later
-    moves: int
+    since_ms: int  # the last change of the offset, or the last observation without lag if that is later
+    offset_changes: int
     strengths: tuple[int, ...]  # of the longest waits that ended, at most two, the strongest first
     intervals: tuple[int, ...]  # the same of the longest intervals between two observations
     last_interval_ms: int  # the time between the last two observations; 0 after the first one
-    highest: int  # the highest committed offset since the last known reset
-    unread_at_move: int | None
+    highest_offset: int  # the highest committed offset since the last known reset
+    unread_at_last_change: int | None
     empty_since_ms: int | None  # since when no member was seen; None while members are seen
     short_floors: tuple[Floor, ...]  # of the last periods of five minutes, ascending
     long_floors: tuple[Floor, ...]  # of the last hours
@@ -92,33 +92,33 @@ def observe(before: Progress | None, previous: Observation, seen: Observation, l
     if before is None:
         return Progress(
             since_ms=seen.at_ms,
-            moves=0,
+            offset_changes=0,
             strengths=(),
             intervals=(),
             last_interval_ms=0,
-            highest=_highest_of(seen),
-            unread_at_move=None,
+            highest_offset=_highest_of(seen),
+            unread_at_last_change=None,
             empty_since_ms=seen.at_ms if seen.members == 0 else None,
             short_floors=_lower((), seen, lag, SHORT_PERIOD_MS, SHORT_THIRDS_MS[-1]),
             long_floors=_lower((), seen, lag, LONG_PERIOD_MS, LONG_THIRDS_MS[-1]),
         )
-    has_moved = seen.offset != previous.offset
+    has_changed = seen.offset != previous.offset
     is_reset = seen.offset < previous.offset and (seen.is_reset or 0 in (seen.members, previous.members))
     interval_ms = seen.at_ms - previous.at_ms
-    moved_ms = previous.at_ms + min(interval_ms, before.last_interval_ms * 3 // 2 or interval_ms)
+    changed_ms = previous.at_ms + min(interval_ms, before.last_interval_ms * 3 // 2 or interval_ms)
     empty_since_ms = None if seen.members else before.empty_since_ms
     if seen.members == 0 and empty_since_ms is None:
         empty_since_ms = seen.at_ms
     return Progress(
-        since_ms=seen.at_ms if has_moved or not has_lag else before.since_ms,
-        moves=before.moves + has_moved,
-        strengths=_add_wait(before.strengths, seen.at_ms, moved_ms - before.since_ms)
-        if has_moved
+        since_ms=seen.at_ms if has_changed or not has_lag else before.since_ms,
+        offset_changes=before.offset_changes + has_changed,
+        strengths=_add_wait(before.strengths, seen.at_ms, changed_ms - before.since_ms)
+        if has_changed
         else before.strengths,
         intervals=_add_wait(before.intervals, seen.at_ms, interval_ms),
         last_interval_ms=interval_ms,
-        highest=_highest_of(seen) if is_reset else max(before.highest, _highest_of(seen)),
-        unread_at_move=max(0, previous.end - seen.offset) if has_moved else before.unread_at_move,
+        highest_offset=_highest_of(seen) if is_reset else max(before.highest_offset, _highest_of(seen)),
+        unread_at_last_change=max(0, previous.end - seen.offset) if has_changed else before.unread_at_last_change,
         empty_since_ms=before.empty_since_ms if seen.members is None else empty_since_ms,
         short_floors=_lower(before.short_floors, seen, lag, SHORT_PERIOD_MS, SHORT_THIRDS_MS[-1]),
         long_floors=_lower(before.long_floors, seen, lag, LONG_PERIOD_MS, LONG_THIRDS_MS[-1]),
@@ -134,16 +134,16 @@ def evidence_of(progress: Progress, seen: Observation) -> Evidence:
     return Evidence(
         lag=lag,
         members=seen.members,
-        moves=progress.moves,
+        offset_changes=progress.offset_changes,
         waiting_ms=waiting_ms,
         silent_ms=waiting_ms,
         usual_wait_ms=usual_wait_ms,
         empty_ms=seen.at_ms - progress.empty_since_ms if is_empty and progress.empty_since_ms is not None else None,
-        to_reach=max(0, progress.highest - seen.offset),
+        to_reach=max(0, progress.highest_offset - seen.offset),
         lost_records=max(0, seen.start - seen.offset),
         retention_ms=seen.retention.topic_ms,
         retention_left_ms=seen.retention.left_ms,
-        unread_at_move=progress.unread_at_move,
+        unread_at_last_change=progress.unread_at_last_change,
         growths=_growths(progress, seen, usual_wait_ms) if lag else {},
     )
 

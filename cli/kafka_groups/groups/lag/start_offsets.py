@@ -1,6 +1,6 @@
 """Verdicts on share groups. Their progress is no offset: some of the records beyond a start offset are delivered.
 
-So nothing is known of their moves, and most rules need moves. Three do not: an unknown lag, lost records, and no lag.
+So no change of offset is known, and most rules need changes. Three do not: an unknown lag, lost records, and no lag.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _evidence(row: OffsetRow) -> Evidence:
     return Evidence(
         lag=row.lag,
         members=None,
-        moves=0,
+        offset_changes=0,
         waiting_ms=0,
         silent_ms=0,
         usual_wait_ms=0,

@@ -1,7 +1,7 @@
 """The state of the facts by date, and the dates that a build must derive again because facts changed.
 
-A build saves a note: the files of facts that it has seen, the dates of the tables that it wrote, and its settings. The
-next build compares the directory with this note. A date has changed if its facts differ from the note. All later dates
+A build saves metadata: the files of facts that it read, the dates of the tables that it wrote, and its settings. The
+next build compares the directory with them. A date has changed if its facts differ from the metadata. All later dates
 must then be derived again, too, because each begins with the state of the date before.
 """
 
@@ -18,15 +18,15 @@ from kafka_groups.pipeline.build.packing import fingerprint_frames
 from kafka_groups.pipeline.build.partition_state import STATE_FRAMES
 from kafka_groups.pipeline.store import DataFile, Storage
 from kafka_groups.pipeline.store.data_files import COMPACTED, COMPACTED_SAMPLES, KEPT, SORTED_SAMPLES
-from kafka_groups.pipeline.store.notes import RETENTION
+from kafka_groups.pipeline.store.metadata_files import RETENTION
 from kafka_groups.pipeline.tables import DERIVED_TABLES, GROUP_EVENTS, OFFSET_COMMITS, STATE_TABLES
 from kafka_groups.verdicts import Limits
 
-_NOTE: Final = "build"
+_METADATA_NAME: Final = "build"
 # If the version differs from the last build's, all dates are built again. Its number counts changes in the meaning of
 # stored columns. Its fingerprint changes with their names and types.
 _STORED_FRAMES: Final = (*STATE_FRAMES, *(table.frame for table in (*DERIVED_TABLES, *STATE_TABLES)))
-_VERSION: Final = f"17 {fingerprint_frames(_STORED_FRAMES)}"
+_VERSION: Final = f"18 {fingerprint_frames(_STORED_FRAMES)}"
 _COMPACTED_BATCHES: Final = {COMPACTED, COMPACTED_SAMPLES, SORTED_SAMPLES}
 _WRITTEN_TABLES: Final = (*DERIVED_TABLES, *STATE_TABLES)
 _EPOCH: Final = date(1970, 1, 1)
@@ -74,16 +74,16 @@ class FactState:
     """
 
     def __init__(self, storage: Storage, limits: Limits, lookback_days: int) -> None:
-        """Compare a directory with the note of its last build.
+        """Compare a directory with the metadata of its last build.
 
         After a build with other settings or another version, all facts count as new. Raises StorageError.
         """
         self.limits = limits
         self.lookback_days = lookback_days
         self._settings = [_VERSION, *astuple(limits), lookback_days]
-        note = storage.note(_NOTE)
-        last_build = note if note.get("settings") == self._settings else {}
-        retention = storage.note(RETENTION)
+        metadata = storage.read_metadata(_METADATA_NAME)
+        last_build = metadata if metadata.get("settings") == self._settings else {}
+        retention = storage.read_metadata(RETENTION)
         self.has_last_build = bool(last_build)
         self.first_retained_date = str(retention.get("first_date") or "")
         self.files = [file for table in TIME_COLUMNS for file in storage.files(table)]
@@ -174,7 +174,7 @@ class FactState:
         return max((state_date for state_date in self.state_dates if state_date < day), default=None)
 
     def forget_last_build(self) -> None:
-        """Mark all dates as changed and all states as missing, in this object only: the note stays unchanged."""
+        """Mark all dates as changed and all states as missing, in this object only, not in the saved metadata."""
         self.changed_facts = list(self.facts)
         self.dates_with_lost_rows = set()
         self.state_dates = set()
@@ -210,9 +210,9 @@ class FactState:
         return {cluster: Coverage(last_ms_by_source) for cluster, last_ms_by_source in sorted(last_ms.items())}
 
     def save(self, storage: Storage, *, pending: Collection[date] = ()) -> None:
-        """Save the note of this build. Call this after its tables were written. Raises StorageError.
+        """Save the metadata of this build. Call this after its tables were written. Raises StorageError.
 
-        The note omits the facts of `pending` dates, so that they count as changed in the next build.
+        The metadata omit the facts of `pending` dates, so that they count as changed in the next build.
         """
         pending_dates = {str(day) for day in pending}
         facts_of_date = {
@@ -225,19 +225,21 @@ class FactState:
             if day not in pending_dates
         }
         dates_by_table = {table.name: storage.dates(table) for table in _WRITTEN_TABLES}
-        storage.save_note(_NOTE, {"settings": self._settings, "facts": facts_of_date, "made": dates_by_table})
+        storage.save_metadata(
+            _METADATA_NAME, {"settings": self._settings, "facts": facts_of_date, "made": dates_by_table}
+        )
 
 
 def forget_fact_state(storage: Storage) -> None:
-    """Empty the note and remove all states. If this build is killed, the next one derives all dates again."""
-    storage.save_note(_NOTE, {})
+    """Empty the metadata and remove all states. If this build is killed, the next one derives all dates again."""
+    storage.save_metadata(_METADATA_NAME, {})
     for table in STATE_TABLES:
         storage.replace(table, storage.dates(table), [])
 
 
 def read_last_limits(storage: Storage) -> Limits | None:
     """Return the limits of the last build of this version; None if there was none."""
-    settings = storage.note(_NOTE).get("settings")
+    settings = storage.read_metadata(_METADATA_NAME).get("settings")
     if not settings:
         return None
     version, *limits, _lookback_days = settings

@@ -116,7 +116,7 @@ class Commits(CommittedOffsets):
     is_carried: Flags = column(BOOLEAN, "true for a row of an earlier day")
     incarnation: Ints = column(INT64, "incarnation of the commit; a deletion has the incarnation of later rows")
     repeated_commits: Ints = column(INT64, "commits at the same offset before a carried record; 0 in other rows")
-    unseen_highest: Ints = column(
+    unseen_highest_offset: Ints = column(
         INT64, "carried records after the last observation: their highest offset; NULL in other rows", unit=OFFSET
     )
 
@@ -126,7 +126,7 @@ class KeySummary(Frame):
     """Row i is the summary of the earlier days of key i; NULL where there is no value."""
 
     last_fact_day: Ints = column(INT64, "last day with a fact", unit=DAYS)
-    last_move_us: Ints = column(INT64, "last commit, or last sample that shows another offset", unit=MICROSECONDS)
+    last_activity_us: Ints = column(INT64, "last commit, or last sample that shows another offset", unit=MICROSECONDS)
     last_commit_us: Ints = column(INT64, "time of the last commit", unit=MICROSECONDS)
     has_records: Flags = column(BOOLEAN, "true if a record of __consumer_offsets was read")
     last_seen_us: Ints = column(INT64, "last sample that saw the commit; NULL after its deletion", unit=MICROSECONDS)
@@ -134,9 +134,7 @@ class KeySummary(Frame):
         INT64,
         "number of complete samples after last_seen_us, at most two; the first may be the one that saw the commit",
     )
-    missing_since_us: Ints = column(
-        INT64, "time of the second of these samples: it lacks the commit", unit=MICROSECONDS
-    )
+    missing_since_us: Ints = column(INT64, "time of the first complete sample without the commit", unit=MICROSECONDS)
 
 
 @frame
@@ -145,12 +143,14 @@ class KeyActivity(Frame):
 
     consumed: Ints = column(INT64, "number of offsets by which the commits advanced", unit=RECORDS)
     commits: Ints = column(INT64, "number of commit records")
-    moves: Ints = column(INT64, "number of commits, and of samples that show another offset")
+    has_activity: Flags = column(BOOLEAN, "true if there was a commit, or a sample that shows another offset")
     last_seen_us: Ints = column(INT64, "the day's last sample that saw the commit; NULL if none did", unit=MICROSECONDS)
     has_commit: Flags = column(BOOLEAN, "true if there is a commit at the end of the day")
     deleted_us: Ints = column(INT64, "the day's last deletion of the commit; NULL if none", unit=MICROSECONDS)
     clock_jump_ms: Ints = column(
-        INT64, "furthest that a record's time lies behind an earlier record's", unit=MILLISECONDS
+        INT64,
+        "largest amount by which a record's time precedes that of an earlier record in the log",
+        unit=MILLISECONDS,
     )
 
 
@@ -215,24 +215,28 @@ class Observations(ObservedKeys):
     lost_records: Ints = column(INT64, "records deleted before the group read them; NULL if unknown", unit=RECORDS)
     commit_ms: Ints = column(INT64, "time of the last commit; NULL if no record shows it", unit=MILLISECONDS)
     repeated_commits: Ints = column(INT64, "commits at the same offset since its first one; NULL if unknown")
-    highest: Ints = column(INT64, "highest offset committed since the previous observation", unit=OFFSET)
+    highest_offset: Ints = column(INT64, "highest offset committed since the previous observation", unit=OFFSET)
 
 
 @frame
 class KeyProgress(ObservedKeys):
     """One row per key: its last observation, and its progress until then, which the verdicts of later days need."""
 
-    waiting_since_ms: Ints = column(INT64, "last move, or last observation without lag if later", unit=MILLISECONDS)
-    moves: Ints = column(INT64, "number of moves")
-    strongest_wait_strength: Ints = column(INT64, "strength of the strongest wait; 0 without one")
-    second_wait_strength: Ints = column(INT64, "strength of the second strongest wait; 0 without one")
-    strongest_interval_strength: Ints = column(
-        INT64, "strength of the strongest interval between observations; 0 without one"
+    waiting_since_ms: Ints = column(
+        INT64, "last change of the committed offset, or last observation without lag if later", unit=MILLISECONDS
     )
-    second_interval_strength: Ints = column(INT64, "strength of the second strongest one; 0 without one")
+    offset_changes: Ints = column(INT64, "number of times the committed offset changed")
+    strongest_wait_strength: Ints = column(
+        INT64, "highest age-weighted log2 duration of a wait, in STRENGTH_UNIT; 0 if none"
+    )
+    second_wait_strength: Ints = column(INT64, "second highest strength of a wait; 0 if none")
+    strongest_interval_strength: Ints = column(INT64, "highest strength of an interval between observations; 0 if none")
+    second_interval_strength: Ints = column(INT64, "second highest strength of an interval; 0 if none")
     last_interval_ms: Ints = column(INT64, "time between the last two observations; 0 after one", unit=MILLISECONDS)
-    highest: Ints = column(INT64, "highest committed offset since the last known reset", unit=OFFSET)
-    unread_at_move: Ints = column(INT64, "records left at the last move (`Evidence`); NULL if none", unit=RECORDS)
+    highest_offset: Ints = column(INT64, "highest committed offset since the last known reset", unit=OFFSET)
+    unread_at_last_change: Ints = column(
+        INT64, "records left at the last change (`Evidence`); NULL if none", unit=RECORDS
+    )
     empty_since_ms: Ints = column(
         INT64, "beginning of the time without members; NULL if one was seen last", unit=MILLISECONDS
     )
@@ -244,7 +248,7 @@ class KeyProgress(ObservedKeys):
 
 
 @frame
-class LagFloors(Frame):
+class LagMinima(Frame):
     """One row per observation with the lowest lag of five minutes or of an hour.
 
     Rows are sorted by key, incarnation, log number and time.

@@ -207,7 +207,7 @@ def _make_group_daily(
 
 
 def _make_share_daily(batch: GroupBatch, day: int, group: Ints, extremes: GroupExtremes, counts: GroupCounts) -> Any:
-    """Return the rows of `group_daily` of share groups: what follows from commits is null.
+    """Return the rows of `group_daily` of share groups; columns derived from commits are null.
 
     `group` are the numbers of the groups; `day`, `extremes` and `counts` are as in `_make_group_daily`.
     """
@@ -277,7 +277,7 @@ def _make_topic_days(
         "cluster_id": batch.cluster_id.take(pa.array([group for group, _ in named_topics], pa.int64())),
         "topic": pa.array([topic for _, topic in named_topics], pa.string()),
         "day": day,
-        "is_named": True,
+        "is_subscribed": True,
     }
     parts_of_topic_days = [
         make_batch(TopicDays, columns, fill_null=True) for columns in (topics_of_keys, topics_of_members)

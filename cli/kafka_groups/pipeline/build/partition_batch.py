@@ -152,7 +152,7 @@ def _unpack_commits(table: Any, key: Ints) -> tuple[Commits, Ints]:
         is_carried=np.zeros(fact_count, np.bool_),
         incarnation=np.zeros(fact_count, np.int64),
         repeated_commits=np.zeros(fact_count, np.int64),
-        unseen_highest=np.full(fact_count, NULL),
+        unseen_highest_offset=np.full(fact_count, NULL),
         **facts.columns,
     )
     return commits, to_ints(rows["day"])[facts.owner]

@@ -39,7 +39,7 @@ from kafka_groups.pipeline.build.kernels.consumption import measure_activity, me
 from kafka_groups.pipeline.build.kernels.inferred_deletions import ABSENT_MS, ReadTimes, SampleTimes, infer_deletions
 from kafka_groups.pipeline.build.kernels.lag import measure_lag
 from kafka_groups.pipeline.build.kernels.lag_extremes import find_lag_extremes
-from kafka_groups.pipeline.build.kernels.observations import find_unseen_highest, make_observations
+from kafka_groups.pipeline.build.kernels.observations import find_unseen_highest_offset, make_observations
 from kafka_groups.pipeline.build.kernels.progress import carry_progress
 from kafka_groups.pipeline.build.kernels.rates import RATE_WINDOW_MS, measure_rates_of_day
 from kafka_groups.pipeline.build.kernels.segments import (
@@ -238,10 +238,10 @@ class _DayBuilder:
         `commits` are numbered, and `points` is the time index of the day.
         """
         observations = make_observations(lag_rows, usable_ends, commits)
-        progress, lag_floors, log_starts = judge_observations(
+        progress, lag_minima, log_starts = judge_observations(
             observations,
             self.key_state.progress,
-            self.key_state.lag_floors,
+            self.key_state.lag_minima,
             self.key_state.log_starts,
             self.settings.limits,
         )
@@ -263,10 +263,10 @@ class _DayBuilder:
         key_state = KeyState(
             summary=key_summary,
             commits=committed_offsets.carry_commits(
-                replace(commits, unseen_highest=find_unseen_highest(lag_rows, commits))
+                replace(commits, unseen_highest_offset=find_unseen_highest_offset(lag_rows, commits))
             ),
             progress=carry_progress(self.key_state.progress, progress),
-            lag_floors=lag_floors,
+            lag_minima=lag_minima,
             log_starts=log_starts,
             rate_rows=rate_rows.take(rate_rows.at_us >= oldest_fresh_us),
             last_status=carry_statuses(statuses, commits, oldest_fresh_us, len(key_summary)),

@@ -14,7 +14,7 @@ from kafka_groups.pipeline.build.frames import (
     Commits,
     KeyProgress,
     KeySummary,
-    LagFloors,
+    LagMinima,
     LogEnds,
     LogStarts,
     PartitionStatuses,
@@ -37,7 +37,7 @@ STATE_FRAMES: Final = (
     KeySummary,
     Commits,
     KeyProgress,
-    LagFloors,
+    LagMinima,
     LogStarts,
     RateRows,
     PartitionStatuses,
@@ -99,7 +99,7 @@ class KeyState:
     summary: KeySummary
     commits: Commits
     progress: KeyProgress
-    lag_floors: LagFloors
+    lag_minima: LagMinima
     log_starts: LogStarts
     rate_rows: RateRows
     last_status: PartitionStatuses
@@ -115,14 +115,14 @@ class KeyState:
 
         Each key has one value at most; one without a value gets an empty state.
         """
-        frames = (Commits, KeyProgress, LagFloors, LogStarts, RateRows, PartitionStatuses)
+        frames = (Commits, KeyProgress, LagMinima, LogStarts, RateRows, PartitionStatuses)
         declarations = [columns_of(KeySummary), *(columns_of(frame, "key") for frame in frames)]
-        summary, commits, progress, lag_floors, log_starts, rate_rows, last_status = unpack(column, declarations)
+        summary, commits, progress, lag_minima, log_starts, rate_rows, last_status = unpack(column, declarations)
         return cls(
             summary=KeySummary(**_spread_singles(summary, key, key_count)),
             commits=Commits(key=key[commits.owner], **commits.columns),
             progress=KeyProgress(key=key[progress.owner], **progress.columns),
-            lag_floors=LagFloors(key=key[lag_floors.owner], **lag_floors.columns),
+            lag_minima=LagMinima(key=key[lag_minima.owner], **lag_minima.columns),
             log_starts=LogStarts(key=key[log_starts.owner], **log_starts.columns),
             rate_rows=RateRows(key=key[rate_rows.owner], **rate_rows.columns),
             last_status=PartitionStatuses(key=key[last_status.owner], **last_status.columns),
@@ -138,7 +138,7 @@ class KeyState:
             summary=_keep_singles(self.summary, is_kept),
             commits=self.commits.take(is_kept[self.commits.key]),
             progress=self.progress.take(is_kept[self.progress.key]),
-            lag_floors=self.lag_floors.take(is_kept[self.lag_floors.key]),
+            lag_minima=self.lag_minima.take(is_kept[self.lag_minima.key]),
             log_starts=self.log_starts.take(is_kept[self.log_starts.key]),
             rate_rows=self.rate_rows.take(is_kept[self.rate_rows.key]),
             last_status=self.last_status.take(is_kept[self.last_status.key]),

@@ -23,8 +23,8 @@ _KEY: Final = ("cluster_id", "topic", "day")
 def merge_topic_days(parts: Any) -> Any:
     """Return a record batch of TopicDays with one row for each cluster, topic and day, from a table of parts.
 
-    Numbers of partitions, groups and records are added up; `last_seen_us` is the last time of a part, and `is_named` is
-    true if it is true in any part. A number that is null in all parts stays null.
+    Numbers of partitions, groups and records are added up; `last_seen_us` is the last time of a part, and
+    `is_subscribed` is true if it is true in any part. A number that is null in all parts stays null.
     """
     key_codes = [to_codes(parts[name]) for name in _KEY]
     order = np.lexsort(key_codes[::-1])
@@ -37,7 +37,7 @@ def merge_topic_days(parts: Any) -> Any:
         for name in ("active_groups", "groups_with_commits", "partitions", "produced")
     }
     columns["last_seen_us"] = reduce_segments(np.maximum, to_ints(rows["last_seen_us"]), is_start)
-    columns["is_named"] = reduce_segments(np.logical_or, to_flags(rows["is_named"]), is_start)
+    columns["is_subscribed"] = reduce_segments(np.logical_or, to_flags(rows["is_subscribed"]), is_start)
     return make_batch(TopicDays, columns)
 
 
@@ -76,7 +76,7 @@ def make_topic_daily(topic_days: Any, summary: FactSummary, days: Sequence[int],
         "records_produced": rows["produced"],
         "active_groups": np.maximum(to_ints(rows["active_groups"]), 0),
         "groups_with_commits": np.maximum(groups_with_commits, 0),
-        "is_unread": has_no_commit & ~to_flags(rows["is_named"]) & topic_exists,
+        "is_unread": has_no_commit & ~to_flags(rows["is_subscribed"]) & topic_exists,
         "lookback_days": lookback_days,
     }
     return pa.Table.from_batches([make_batch(TopicDaily, columns).filter(pa.array(is_topic_of_day))])

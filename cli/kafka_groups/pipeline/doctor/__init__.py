@@ -8,6 +8,6 @@ open_transactions.py   transactions that delay ingest
 dense_records.py       reads of a few records, on which these two are based
 broker_settings.py     settings of the brokers
 requests.py            the requests of a sample
-metadata_versions.py   names of Kafka's levels of metadata.version
+connections.py         connections to all servers and brokers, and the versions of the brokers
 table_checks.py        tables in a directory, and how far ingest has read
 """

@@ -1,21 +1,18 @@
-"""Checks of the requests that a sample sends: versions, groups, commits, and log end offsets."""
+"""Checks of the requests that a sample sends: groups, commits, and log end offsets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.errors import AdminError, SettingsError
 from kafka_groups.kinds import Operation, supports
 from kafka_groups.model import GroupListing, Results
 from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check
-from kafka_groups.pipeline.doctor.metadata_versions import describe_level
 
 if TYPE_CHECKING:
     from kafka_groups.settings import ConnectionSettings
-
-_METADATA_VERSION: Final = "metadata.version"
 
 
 def check_requests(connection_settings: Callable[[], ConnectionSettings]) -> list[Check]:
@@ -25,9 +22,8 @@ def check_requests(connection_settings: Callable[[], ConnectionSettings]) -> lis
     """
     try:
         with GroupAdmin(connection_settings()) as admin:
-            checks = [_check_versions(admin)]
             groups = admin.list_groups()
-            checks.append(_check_listing(groups))
+            checks = [_check_listing(groups)]
             checks += _check_description(admin, groups.succeeded)
             checks.append(_check_log_ends(admin))
             return checks
@@ -35,32 +31,6 @@ def check_requests(connection_settings: Callable[[], ConnectionSettings]) -> lis
         return [Check("sample", WARNING, f"sample and backfill cannot connect to these brokers: {error}")]
     except AdminError as error:
         return [Check("sample", FAILED, str(error))]
-
-
-def _check_versions(admin: GroupAdmin) -> Check:
-    """Return the highest metadata.version that each broker supports, and the levels of features that are in use.
-
-    After an upgrade, the levels in use are older until the features are upgraded, too.
-    """
-    name = "versions of the brokers"
-    responses = admin.describe_features()
-    if responses.failed:
-        return Check(name, WARNING, _first_failure(responses))
-    supported = [features.supported.get(_METADATA_VERSION) for features in responses.succeeded.values()]
-    levels = sorted({level for level in supported if level is not None})
-    if not levels or None in supported:
-        brokers_have = "some brokers have" if levels else "the brokers have"
-        return Check(name, WARNING, f"{brokers_have} no {_METADATA_VERSION}: Kafka before 3.0, or with ZooKeeper")
-    detail = f"the brokers support {_METADATA_VERSION} {' and '.join(map(describe_level, levels))}"
-    # All brokers return the same levels, which belong to the cluster.
-    in_use = next(iter(responses.succeeded.values())).finalized
-    if in_use:
-        spelled = [
-            f"{feature} {describe_level(level) if feature == _METADATA_VERSION else level}"
-            for feature, level in sorted(in_use.items())
-        ]
-        detail = f"{detail}; the cluster uses {', '.join(spelled)}"
-    return Check(name, OK, detail)
 
 
 def _check_listing(groups: Results[str, GroupListing]) -> Check:

@@ -244,8 +244,8 @@ class _BackfillRun:
         new_rows = pa.table(rows.select(_ROW_KEY)).append_column("index", pa.array(np.arange(len(rows))))
         first_topic, last_topic = pc.min_max(rows["topic"]).values()
         topic_field = ds.field("topic")
-        is_of_cluster = ds.field("cluster_id") == self.result.cluster_id
-        is_relevant = is_of_cluster & (topic_field >= first_topic) & (topic_field <= last_topic)
+        is_in_cluster = ds.field("cluster_id") == self.result.cluster_id
+        is_relevant = is_in_cluster & (topic_field >= first_topic) & (topic_field <= last_topic)
         with as_storage_error("read the tables", self.storage.location):
             stored_rows = ds.dataset(
                 [file.path for file in files], PARTITION_OFFSETS.arrow(), "parquet", self.storage.directory.fs

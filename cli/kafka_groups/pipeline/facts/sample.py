@@ -16,7 +16,7 @@ from kafka_groups.admin.api import TimePlan
 from kafka_groups.groups import steps
 from kafka_groups.kinds import STATES_WITHOUT_MEMBERS, Operation, kind_of, supports
 from kafka_groups.model import Failure, GroupListing, GroupOffsets, Results, TopicPartition
-from kafka_groups.pipeline.facts.sample_responses import SampleResponses, collect_failures, silent_coordinators
+from kafka_groups.pipeline.facts.sample_responses import SampleResponses, collect_failures, unlisted_partitions
 from kafka_groups.pipeline.facts.sample_rows import (
     Offsets,
     group_batches,
@@ -61,7 +61,7 @@ class SampleResult:
     """
 
     cluster_id: str
-    batch: str
+    batch_name: str
     groups: int
     rows: Mapping[str, int]
     failures: tuple[Failure, ...]
@@ -158,7 +158,7 @@ def _find_existing_partitions(topics: Results[str, Topic], commits: Mapping[str,
     """Return the partitions whose offsets a sample requests.
 
     These are all partitions of `__consumer_offsets`, of topics that are not internal, and of internal topics on which a
-    group has commits. Of a topic whose metadata cannot be read, only partitions with commits are known.
+    group has commits. If a topic's metadata cannot be read, only its partitions with commits are known.
     """
     committed_partitions: dict[str, set[int]] = {}
     for offsets in commits.values():
@@ -183,8 +183,8 @@ def _find_existing_partitions(topics: Results[str, Topic], commits: Mapping[str,
 
 def _make_table_batches(cluster_id: str, responses: SampleResponses) -> Mapping[Table, Iterable[Any]]:
     """Return the record batches of each table, which are built while they are read."""
-    silent_partitions = silent_coordinators(responses)
-    log_ends: Offsets = {**responses.log_ends.succeeded, **dict.fromkeys(silent_partitions, UNLISTED_LOG_END)}
+    unlisted = unlisted_partitions(responses)
+    log_ends: Offsets = {**responses.log_ends.succeeded, **dict.fromkeys(unlisted, UNLISTED_LOG_END)}
     deleted_groups = responses.deleted_groups()
     groups = [group for name, group in responses.groups.succeeded.items() if name not in deleted_groups]
     source_columns = {"cluster_id": cluster_id, "origin": "sample"}
@@ -201,7 +201,7 @@ def _make_table_batches(cluster_id: str, responses: SampleResponses) -> Mapping[
             common_columns={**source_columns, "record_time": responses.groups_at},
         ),
         PARTITION_OFFSETS: partition_batches(
-            [*dict.fromkeys([*responses.partitions, *silent_partitions])],
+            [*dict.fromkeys([*responses.partitions, *unlisted])],
             responses.topics.succeeded,
             log_starts=responses.log_starts.succeeded,
             log_ends=log_ends,
@@ -243,7 +243,7 @@ def _write_sample(storage: Storage, cluster_id: str, responses: SampleResponses)
     storage.append(files, tables=(*_FACT_TABLES, SAMPLE_RUNS))
     return SampleResult(
         cluster_id=cluster_id,
-        batch=batch_name,
+        batch_name=batch_name,
         groups=row_counts[GROUP_EVENTS.name],
         rows=row_counts,
         failures=failures,

@@ -1,4 +1,4 @@
-"""The responses of the brokers for one sample: their failures, and the coordinators that did not respond."""
+"""The responses of the brokers for one sample: their failures, and the partitions whose groups may be missing."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SampleResponses:
         return {name for name, failure in self.descriptions.failed.items() if failure.code == GROUP_ID_NOT_FOUND}
 
 
-def silent_coordinators(responses: SampleResponses) -> list[TopicPartition]:
+def unlisted_partitions(responses: SampleResponses) -> list[TopicPartition]:
     """Return the partitions of `__consumer_offsets` whose groups may be missing in the sample (UNLISTED_LOG_END).
 
     Leadership may move while groups are listed. So the leaders before and after the listing must both be known, and

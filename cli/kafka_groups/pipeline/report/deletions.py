@@ -51,7 +51,7 @@ def find_deletions(
     for key, last_rows in rows_by_group.items():
         if last_rows.event is None:
             continue
-        if last_rows.event.is_removal and last_rows.event.record_ms == last_rows.last_sign_ms:
+        if last_rows.event.is_group_deletion and last_rows.event.record_ms == last_rows.last_sign_ms:
             deletions[key] = Deletion(last_rows.last_sign_ms, is_bound=False)
         # A sample that lists no group has only rows of log end offsets.
         elif (
@@ -79,7 +79,7 @@ def _infer_deletion(last_rows: LastRows, sample_times_ms: list[int], last_record
     later_times_ms = sample_times_ms[bisect_left(sample_times_ms, last_rows.last_sign_ms) + 1 :]
     if len(later_times_ms) < _MIN_SAMPLES or later_times_ms[-1] - last_rows.last_sign_ms <= FRESH_MS:
         return None
-    if last_rows.event is not None and last_rows.event.is_removal and last_rows.event.record_ms is not None:
+    if last_rows.event is not None and last_rows.event.is_group_deletion and last_rows.event.record_ms is not None:
         # The clock of the sampler is ahead of the broker's.
         return Deletion(last_rows.event.record_ms, is_bound=False)
     has_no_commits = last_rows.day is not None and last_rows.day.partitions == 0

@@ -29,11 +29,13 @@ _LAST_STATUSES: Final = """
 """
 # Records of members do not show that the group exists: their tombstones are also written when it is deleted.
 _LAST_EVENTS: Final = """
-    SELECT cluster_id, "group", record_ms, is_removal, state['at_ms'] AS state_ms, state['state'] AS state,
+    SELECT cluster_id, "group", record_ms, is_group_deletion, state['at_ms'] AS state_ms, state['state'] AS state,
         state['member_count'] AS member_count, listed_ms, is_share_group
     FROM (
-        SELECT cluster_id, "group", last_value(at_ms ORDER BY source_offset) FILTER (WHERE is_of_group) AS record_ms,
-            last_value(event_type = 'group_removed' ORDER BY source_offset) FILTER (WHERE is_of_group) AS is_removal,
+        SELECT cluster_id, "group",
+            last_value(at_ms ORDER BY source_offset) FILTER (WHERE is_group_record) AS record_ms,
+            last_value(event_type = 'group_removed' ORDER BY source_offset) FILTER (WHERE is_group_record)
+                AS is_group_deletion,
             last_value(
                 named_struct('at_ms', at_ms, 'state', known_state, 'member_count', CASE
                     WHEN known_state = 'Empty' THEN 0
@@ -48,7 +50,7 @@ _LAST_EVENTS: Final = """
                     CASE event_type WHEN 'group_emptied' THEN 'Empty' WHEN 'generation' THEN 'Stable' END
                 ) AS known_state,
                 origin = 'topic' AND event_type IN ('generation', 'group_emptied', 'group_epoch', 'group_removed')
-                    AS is_of_group
+                    AS is_group_record
             FROM period_rows
         ) GROUP BY cluster_id, "group"
     )
@@ -99,8 +101,8 @@ class LastStatus(NamedTuple):
 class LastEvent(NamedTuple):
     """The last records and samples of a group in the period. Times are milliseconds since 1970.
 
-    - `record_ms` is the time of the last record about the group itself, not about a member. `is_removal` is true if it
-      is the group's tombstone. Both are None without such a record.
+    - `record_ms` is the time of the last record about the group itself, not about a member. `is_group_deletion` is
+      true if it is the group's tombstone. Both are None without such a record.
     - `state` is the last known state, with its time `state_ms` and its `member_count`; all are None if unknown.
     - `listed_ms` is the time of the last sample that lists the group.
     - `is_share_group`: the last record or sample shows a share group. None if the kind is unknown.
@@ -109,7 +111,7 @@ class LastEvent(NamedTuple):
     cluster_id: str
     group: str
     record_ms: int | None = None
-    is_removal: bool | None = None
+    is_group_deletion: bool | None = None
     state_ms: int | None = None
     state: str | None = None
     member_count: int | None = None

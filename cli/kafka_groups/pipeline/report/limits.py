@@ -18,15 +18,15 @@ class _Deletable(Protocol):
     def deleted_ms(self) -> int | None: ...
 
 
-class _OfKind(Protocol):
-    """A finding of some kind."""
+class _HasKind(Protocol):
+    """A finding with the name of its kind."""
 
     @property
     def kind(self) -> str: ...
 
 
 GroupT = TypeVar("GroupT", bound=_Deletable)
-FindingT = TypeVar("FindingT", bound=_OfKind)
+FindingT = TypeVar("FindingT", bound=_HasKind)
 
 
 @dataclass(frozen=True, slots=True)

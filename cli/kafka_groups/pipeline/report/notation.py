@@ -33,12 +33,12 @@ format_minute = sentences.format_minute
 
 def format_instant(time_ms: int) -> str:
     """Return a time in ms since 1970 as ISO-8601 in UTC with milliseconds, as JSON documents have it."""
-    return format_time(_moment(time_ms), timespec="milliseconds")
+    return format_time(_to_datetime(time_ms), timespec="milliseconds")
 
 
 def format_second(time_ms: int) -> str:
     """Return a time in ms since 1970 like 2026-11-20T10:03:07Z."""
-    return format_time(_moment(time_ms), timespec="seconds")
+    return format_time(_to_datetime(time_ms), timespec="seconds")
 
 
 def describe_minute(time_ms: int, *, beside_ms: int | None = None) -> str:
@@ -46,15 +46,15 @@ def describe_minute(time_ms: int, *, beside_ms: int | None = None) -> str:
 
     The year is omitted if it is the year of `beside_ms`, a time that is shown next to it.
     """
-    moment = _moment(time_ms)
-    is_same_year = beside_ms is not None and _moment(beside_ms).year == moment.year
-    return f"{moment.day} {moment:%b}{'' if is_same_year else f' {moment.year}'}, {moment:%H:%M}"
+    minute = _to_datetime(time_ms)
+    is_same_year = beside_ms is not None and _to_datetime(beside_ms).year == minute.year
+    return f"{minute.day} {minute:%b}{'' if is_same_year else f' {minute.year}'}, {minute:%H:%M}"
 
 
-def format_lag(group: GroupHistory, *, at_least: str = "≥") -> str | None:
-    """Return the lag with the sign of its quality; `at_least` replaces the one sign that is not ASCII."""
+def format_lag(group: GroupHistory, *, at_least_sign: str = "≥") -> str | None:
+    """Return the lag with the sign of its quality; `at_least_sign` replaces the one sign that is not ASCII."""
     sign = LAG_SIGNS.get(group.lag_quality, "")
-    return None if group.lag is None else f"{at_least if sign == '≥' else sign}{group.lag}"
+    return None if group.lag is None else f"{at_least_sign if sign == '≥' else sign}{group.lag}"
 
 
 def describe_lag(group: GroupHistory) -> str | None:
@@ -64,10 +64,10 @@ def describe_lag(group: GroupHistory) -> str | None:
     return " ".join(filter(None, (_LAG_WORDS.get(group.lag_quality), f"{group.lag:,}")))
 
 
-def format_time_lag(group: GroupHistory, *, at_least: str = "≥") -> str | None:
-    """Return the time lag with the sign of its quality; `at_least` replaces the one sign that is not ASCII."""
+def format_time_lag(group: GroupHistory, *, at_least_sign: str = "≥") -> str | None:
+    """Return the time lag with the sign of its quality; `at_least_sign` replaces the one sign that is not ASCII."""
     sign = TIME_LAG_SIGNS.get(group.time_lag_quality, "")
-    sign = at_least if sign == "≥" else sign
+    sign = at_least_sign if sign == "≥" else sign
     if group.time_lag_ms is None:
         # A loss of records is shown even if their age is unknown.
         return sign if group.time_lag_quality == "data_loss" else None
@@ -81,11 +81,11 @@ def describe_time_lag(group: GroupHistory) -> str | None:
     return " ".join(filter(None, (_TIME_LAG_WORDS.get(group.time_lag_quality), format_duration(group.time_lag_ms))))
 
 
-def format_lag_start(group: GroupHistory, *, at_most: str = "≤") -> str | None:
-    """Return when the group's lag began, with the sign `at_most` if it may be older."""
+def format_lag_start(group: GroupHistory, *, at_most_sign: str = "≤") -> str | None:
+    """Return when the group's lag began, with the sign `at_most_sign` if it may be older."""
     if group.lagging_since_ms is None:
         return None
-    return f"{at_most if group.lagging_since_is_bound else ''}{format_minute(group.lagging_since_ms)}"
+    return f"{at_most_sign if group.lagging_since_is_bound else ''}{format_minute(group.lagging_since_ms)}"
 
 
 def describe_lag_start(group: GroupHistory, *, beside_ms: int | None = None) -> str | None:
@@ -110,25 +110,25 @@ def describe_duration(rebalance: Rebalance) -> str:
     return f"at most {duration_text}" if rebalance.duration_quality in ("bound", "timeout") else duration_text
 
 
-def format_longest_rebalance(group: GroupHistory, *, at_most: str = "≤") -> str | None:
+def format_longest_rebalance(group: GroupHistory, *, at_most_sign: str = "≤") -> str | None:
     """Return the duration of the group's open rebalance, or else of its longest one, with a sign if it is a bound.
 
-    `at_most` is the sign of an upper bound; records of a classic group do not show when a rebalance began. A duration
-    is a lower bound if the next rebalance began before the end.
+    `at_most_sign` is the sign of an upper bound; records of a classic group do not show when a rebalance began. A
+    duration is a lower bound if the next rebalance began before the end.
     """
-    at_least = "≥" if at_most == "≤" else ">="
+    at_least_sign = "≥" if at_most_sign == "≤" else ">="
     if group.rebalancing_ms is not None:
-        return describe_rebalancing(group.rebalancing_ms, at_least=at_least)
+        return describe_rebalancing(group.rebalancing_ms, at_least_sign=at_least_sign)
     longest_rebalance = group.longest_rebalance
     if longest_rebalance is None or longest_rebalance.duration_ms is None:
         return None
-    sign_by_quality = {"bound": at_most, "overtaken": at_least}
+    sign_by_quality = {"bound": at_most_sign, "overtaken": at_least_sign}
     return sign_by_quality.get(longest_rebalance.duration_quality, "") + format_duration(longest_rebalance.duration_ms)
 
 
-def describe_rebalancing(rebalancing_ms: int, *, at_least: str = "≥") -> str:
+def describe_rebalancing(rebalancing_ms: int, *, at_least_sign: str = "≥") -> str:
     """Return for how long a group has been rebalancing, with the sign of a lower bound."""
-    return f"rebalancing for {at_least} {format_duration(rebalancing_ms)}"
+    return f"rebalancing for {at_least_sign} {format_duration(rebalancing_ms)}"
 
 
 def describe_member_changes(rebalance: Rebalance) -> str:
@@ -150,5 +150,5 @@ def describe_omitted_groups(history: History) -> str | None:
     return f"{omitted_text}; give --top {group_count} to have {pronoun}."
 
 
-def _moment(time_ms: int) -> datetime:
+def _to_datetime(time_ms: int) -> datetime:
     return _EPOCH + timedelta(milliseconds=time_ms)

@@ -3,10 +3,10 @@
 `open_storage` returns all tables of a directory, `Queries` runs SQL on them, and `new_writer` returns a writer of new
 files for tasks on other machines.
 
-storage.py           all tables of a directory: reading lists of files, committing new files, locks, notes
+storage.py           all tables of a directory: reading lists of files, committing new files, locks, metadata
 root_directory.py    the directory, on this machine or in an object store
 marker.py            the file that marks a directory as a data directory
-notes.py             small states that commands keep between runs
+metadata_files.py    small states that commands keep between runs
 data_files.py        a Parquet file of a table, lists of files as rows, names of batches
 delta_log.py         the log of one table: its files, versions, commits
 parquet_writer.py    new rows in new files, by date

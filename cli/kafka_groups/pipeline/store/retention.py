@@ -1,6 +1,6 @@
 """Retention: removal of old dates of tables, and of samples that were never finished.
 
-From old dates of group_events, only the last record of each key stays (`last_records`). A note keeps the first dates
+From old dates of group_events, only the last record of each key stays (`last_records`). Metadata have the first dates
 that were retained: no build derives an older date again, even if the next run has a longer retention.
 """
 
@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from kafka_groups.pipeline.store.compaction_plan import count_rows
 from kafka_groups.pipeline.store.data_files import KEPT, SAMPLE, DataFile, new_batch_name
 from kafka_groups.pipeline.store.last_records import find_last_records
-from kafka_groups.pipeline.store.notes import RETENTION
+from kafka_groups.pipeline.store.metadata_files import RETENTION
 from kafka_groups.pipeline.store.parquet_sorting import copy_rows
 from kafka_groups.pipeline.store.progress_steps import StepCounter
 from kafka_groups.pipeline.store.storage import Storage
@@ -54,7 +54,7 @@ def remove_old_dates(
     """
     old_files = {table: _find_old_dates(storage, table, now - age) for table, age in retention.items()}
     if retention:
-        _note_first_dates(storage, retention, now)
+        _save_first_dates(storage, retention, now)
     counter = StepCounter(progress, "removing old dates", sum(map(len, old_files.values())))
     for table, files_by_date in old_files.items():
         kept_indexes = find_last_records(storage.directory, files_by_date) if table == GROUP_EVENTS else {}
@@ -89,21 +89,21 @@ def _find_old_dates(storage: Storage, table: Table, first_kept_time: datetime) -
     return {day: files for day, files in files_of_dates[:-1] if day < first_kept_date}
 
 
-def _note_first_dates(storage: Storage, retention: Mapping[Table, timedelta], now: datetime) -> None:
+def _save_first_dates(storage: Storage, retention: Mapping[Table, timedelta], now: datetime) -> None:
     """Save the first dates that are retained, which never become earlier; `now` is in UTC.
 
     A date is derived from facts of all tables, so there is one first date for all of them.
     """
-    note = storage.note(RETENTION)
-    first_date = str(note.get("first_date", ""))
-    first_derived_dates = dict(note.get("derived", {}))
+    metadata = storage.read_metadata(RETENTION)
+    first_date = str(metadata.get("first_date", ""))
+    first_derived_dates = dict(metadata.get("derived", {}))
     for table, age in retention.items():
         first_kept_date = (now - age).date().isoformat()
         if table.is_derived:
             first_derived_dates[table.name] = max(first_kept_date, str(first_derived_dates.get(table.name, "")))
         else:
             first_date = max(first_date, first_kept_date)
-    storage.save_note(RETENTION, {"first_date": first_date, "derived": first_derived_dates})
+    storage.save_metadata(RETENTION, {"first_date": first_date, "derived": first_derived_dates})
 
 
 def _remove_date(storage: Storage, table: Table, files: Sequence[DataFile], kept_indexes: Sequence[int]) -> bool:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from pyarrow.fs import FileType
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.store import marker, notes, spark_tables
+from kafka_groups.pipeline.store import marker, metadata_files, spark_tables
 from kafka_groups.pipeline.store.data_files import SAMPLE, DataFile, NewFile
 from kafka_groups.pipeline.store.delta_log import DeltaLog
 from kafka_groups.pipeline.store.parquet_writer import FileWriter
@@ -216,10 +216,10 @@ class Storage:
         """
         return self.directory.lock(name)
 
-    def note(self, name: str) -> dict[str, Any]:
-        """Return the content of a note; empty if it was never saved. Raises StorageError if it cannot be parsed."""
-        return notes.read_note(self.directory, name)
+    def read_metadata(self, name: str) -> dict[str, Any]:
+        """Return the metadata of this name; empty if it was never saved. Raises StorageError if it cannot be parsed."""
+        return metadata_files.read_metadata(self.directory, name)
 
-    def save_note(self, name: str, content: Mapping[str, Any]) -> None:
-        """Save a note, which replaces the note of this name at once: a reader sees the old or the new content."""
-        notes.write_note(self.directory, name, content)
+    def save_metadata(self, name: str, content: Mapping[str, Any]) -> None:
+        """Save metadata, which replaces that of this name at once: a reader sees the old or the new content."""
+        metadata_files.write_metadata(self.directory, name, content)

@@ -33,13 +33,13 @@ class LagHistory(Frame):
     origin: Any = column(STRING, "sample or backfill: the source of the log end offset")
     committed_offset: Any = column(
         INT64,
-        "the group's committed offset at that time; of a share group, its start offset, null if unknown",
+        "the group's committed offset at that time; for share groups, the start offset, null if unknown",
         unit=OFFSET,
     )
     commit_time: Any = column(
         TIMESTAMP,
-        "time of that commit; if commit_origin is sample, the time of the last sample that saw the commit. Of a share "
-        "group, the time of the sample",
+        "time of that commit; if commit_origin is sample, the time of the last sample that saw the commit. For share "
+        "groups, the sample's time",
     )
     commit_origin: Any = column(STRING, "topic or sample: the source of the commit")
     log_start_offset: Any = column(INT64, "first offset that can be read; null for backfills", unit=OFFSET)
@@ -51,14 +51,14 @@ class LagHistory(Frame):
     )
     lag: Any = column(
         INT64,
-        "log end offset minus committed offset; negative if the log was truncated, or if clocks differ. Of a share "
-        "group, the number of records whose delivery is not final, by its coordinator",
+        "log end offset minus committed offset; negative if the log was truncated, or if clocks differ. For "
+        "share groups, the coordinator's number of records whose delivery is not final",
         unit=RECORDS,
     )
     time_lag_ms: Any = column(
         INT64,
         "age of the oldest record that the group has not processed yet; 0 if all records are processed. Null for share "
-        "groups, and so are both rates",
+        "groups",
         unit=MILLISECONDS,
     )
     time_lag_quality: Any = column(
@@ -67,12 +67,12 @@ class LagHistory(Frame):
     )
     consume_rate: Any = column(
         FLOAT64,
-        "records consumed per second during the last ten minutes, from committed offsets",
+        "records consumed per second during the last ten minutes, from committed offsets. Null for share groups",
         unit=PER_SECOND,
     )
     produce_rate: Any = column(
         FLOAT64,
-        "records produced per second during the last ten minutes, from log end offsets",
+        "records produced per second during the last ten minutes, from log end offsets. Null for share groups",
         unit=PER_SECOND,
     )
     catch_up_ms: Any = column(
@@ -161,8 +161,8 @@ class Rebalances(Frame):
         "the group's previous record; another one, with an unknown number of members, ended when the next epoch "
         "began. timeout: upper bound derived from the members' rebalance timeout, not a measurement. overtaken: the "
         "next epoch began before all members had reached this one. open: not all members had reached the epoch by the "
-        "end of the next day. unknown: open, and the number of members is unknown. Classic rebalances are bound or "
-        "timeout, others all but timeout",
+        "end of the next day. unknown: open, and the number of members is unknown. Classic: bound or timeout. "
+        "Others: any value except timeout",
     )
     sync_ms: Any = column(
         INT64,
@@ -189,7 +189,8 @@ class Rebalances(Frame):
 class GroupDaily(Frame):
     """One row per group and day: commits, members, rebalances, lag and verdict of that day.
 
-    A share group has a row if samples stored its start offsets (`share_offsets`); what follows from commits is null.
+    A share group has a row if samples stored its start offsets (`share_offsets`).
+    Columns derived from commits are null.
     """
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")

@@ -5,6 +5,7 @@ from kafka_groups.protocol.messages.api_versions import API_VERSIONS
 from kafka_groups.protocol.messages.consumer_group_describe import CONSUMER_GROUP_DESCRIBE
 from kafka_groups.protocol.messages.delete_groups import DELETE_GROUPS
 from kafka_groups.protocol.messages.delete_share_group_offsets import DELETE_SHARE_GROUP_OFFSETS
+from kafka_groups.protocol.messages.describe_cluster import DESCRIBE_CLUSTER
 from kafka_groups.protocol.messages.describe_configs import DESCRIBE_CONFIGS
 from kafka_groups.protocol.messages.describe_groups import DESCRIBE_GROUPS
 from kafka_groups.protocol.messages.describe_share_group_offsets import DESCRIBE_SHARE_GROUP_OFFSETS
@@ -28,6 +29,7 @@ ALL: tuple[Api, ...] = (
     CONSUMER_GROUP_DESCRIBE,
     DELETE_GROUPS,
     DELETE_SHARE_GROUP_OFFSETS,
+    DESCRIBE_CLUSTER,
     DESCRIBE_CONFIGS,
     DESCRIBE_GROUPS,
     DESCRIBE_SHARE_GROUP_OFFSETS,
@@ -52,6 +54,7 @@ __all__ = [
     "CONSUMER_GROUP_DESCRIBE",
     "DELETE_GROUPS",
     "DELETE_SHARE_GROUP_OFFSETS",
+    "DESCRIBE_CLUSTER",
     "DESCRIBE_CONFIGS",
     "DESCRIBE_GROUPS",
     "DESCRIBE_SHARE_GROUP_OFFSETS",

@@ -3,6 +3,9 @@
 from kafka_groups.protocol import INT16, INT32, STRING, Array, Field
 from kafka_groups.protocol.schema import Api
 
+# A response has features (KIP-584).
+FEATURES_SINCE = 3
+
 API_VERSIONS = Api(
     key=18,
     name="ApiVersions",
@@ -39,13 +42,13 @@ FEATURES = Api(
         Field(
             "supported_features",
             Array((Field("name", STRING), Field("min_version", INT16), Field("max_version", INT16))),
-            since=3,
+            since=FEATURES_SINCE,
             tag=0,
         ),
         Field(
             "finalized_features",
             Array((Field("name", STRING), Field("max_version_level", INT16), Field("min_version_level", INT16))),
-            since=3,
+            since=FEATURES_SINCE,
             tag=2,
         ),
     ),

@@ -10,6 +10,7 @@ from kafka_groups.rendering.schemas import Schema
 def view_schemas() -> Mapping[str, Schema]:
     """Return the JSON Schema of each document on groups, by the name that `kafka-groups schema` takes."""
     from kafka_groups.rendering.views.changes import CHANGE_VIEWS
+    from kafka_groups.rendering.views.checks import checks_schema
     from kafka_groups.rendering.views.describe import describe_schema
     from kafka_groups.rendering.views.lag import lag_schema
     from kafka_groups.rendering.views.list_groups import list_schema
@@ -24,6 +25,7 @@ def view_schemas() -> Mapping[str, Schema]:
         "describe": describe_schema(),
         "offsets": offsets_schema(),
         "lag": lag_schema(),
+        "check": checks_schema(),
         "wait": lag_schema("wait"),
         "orphans": orphans_schema(),
         **changes,

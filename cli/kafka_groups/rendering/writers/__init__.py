@@ -31,15 +31,17 @@ def open_writer(
     view: View,
     columns: Sequence[Column],
     csv_columns: Sequence[Column] | None = None,
+    items: str = "groups",
 ) -> Writer:
     """Return the writer of one of FORMATS: a table has these columns, CSV all of the view, or `csv_columns`.
 
-    Rows of several clusters have the column CLUSTER first. Modules of formats are imported when they are needed.
+    `items` is the key of the results in a JSON document. Rows of several clusters have the column CLUSTER first.
+    Modules of formats are imported when they are needed.
     """
     if output_format == "json":
         from kafka_groups.rendering.writers.json import JsonWriter
 
-        return JsonWriter(screen, f"kafka-groups/{command}/1")
+        return JsonWriter(screen, f"kafka-groups/{command}/1", items=items)
     if output_format == "ndjson":
         from kafka_groups.rendering.writers.json import NdjsonWriter
 

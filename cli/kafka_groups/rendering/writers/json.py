@@ -37,15 +37,18 @@ class NdjsonWriter:
 
 
 class JsonWriter:
-    """One document. It is written group by group, so its status, which is known last, is its last key."""
+    """One document. It is written group by group, so its status, which is known last, is its last key.
 
-    def __init__(self, screen: Screen, schema: str) -> None:
+    `items` is the key of what is written, for a command whose result is not of groups.
+    """
+
+    def __init__(self, screen: Screen, schema: str, *, items: str = "groups") -> None:
         self._screen = screen
-        self._head = f'{{"schema": {json.dumps(schema)},\n"groups": ['
+        self._head = f'{{"schema": {json.dumps(schema)},\n{json.dumps(items)}: ['
         self._before = self._head
 
     def add(self, entry: Entry) -> None:
-        """Write one element of `groups`."""
+        """Write one element of the items."""
         head = {} if entry.cluster is None else entry.cluster.document()
         self._screen.out.write(f"{self._before}\n{format_json(self._screen, head | entry.document())}")
         self._before = ","

@@ -33,17 +33,17 @@ def microseconds(time: datetime) -> int:
 
 
 def on(day: int) -> date:
-    """The date so many days after today."""
+    """Return the date this number of days after today."""
     return TODAY + timedelta(days=day)
 
 
 def number(day: date) -> int:
-    """The days since 1970."""
+    """Return a date as the number of days since 1970."""
     return (day - date(1970, 1, 1)).days
 
 
 def record(seconds: float, event_type: str, kind: str, offset: int = 0, **others: Any) -> Row:
-    """A record of a group; without an offset, `placed` gives it one."""
+    """Return a record of a group; if it has no offset, `placed` sets one."""
     row = dict.fromkeys(COLUMNS) | {"origin": "topic", "source_partition": 0, "source_offset": offset}
     row |= {"record_time": at(seconds), "record_name": kind, "event_type": event_type, "is_tombstone": False} | others
     for member in row["members"] or ():
@@ -53,7 +53,7 @@ def record(seconds: float, event_type: str, kind: str, offset: int = 0, **others
 
 
 def sample(seconds: float, state: str | None, *names: str, **others: Any) -> Row:
-    """A sample of a group; without names, it could not list the members."""
+    """Return a sample of a group. Without names, the sample did not list the members."""
     members = [{"member_id": name} for name in names] or None
     row = record(seconds, "state_seen", "Snapshot", state=state, members=members)
     return row | {"origin": "sample", "source_partition": None, "source_offset": None} | others
@@ -76,7 +76,7 @@ def epoch(seconds: float, number: int) -> Row:
 
 
 def stable(seconds: float, number: int, name: str, *, since: int = 0, state: str = "STABLE") -> Row:
-    """The member reached the epoch; before, it was at the epoch `since`."""
+    """Return the record of a member that reached the epoch; before, it was at the epoch `since`."""
     fields: Row = {"epoch": number, "previous_epoch": since, "member_id": name, "member_state": state}
     return record(seconds, "member_assignment", "ConsumerGroupCurrentMemberAssignment", **fields)
 
@@ -87,7 +87,7 @@ def member(name: str, timeout_s: float | None = 60, *, instance: str | None = No
 
 
 def generation(seconds: float, number: int, *members: Row | str, all_joined: float | None = None) -> Row:
-    """A classic group's record, which is empty without members; all joined half a second before, by default."""
+    """Return a classic group's record, empty without members; by default, all joined half a second before."""
     event_type = "generation" if members else "group_emptied"
     since = at(seconds - 0.5 if all_joined is None else all_joined)
     listed = [member(one) if isinstance(one, str) else dict(one) for one in members]
@@ -95,12 +95,12 @@ def generation(seconds: float, number: int, *members: Row | str, all_joined: flo
 
 
 def placed(rows: Iterable[Row]) -> list[Row]:
-    """The records in the order of a log."""
+    """Return the records with offsets, in the order of a log."""
     return [row | {"source_offset": index} if row["origin"] == "topic" else row for index, row in enumerate(rows)]
 
 
 def split(rows: Sequence[Row]) -> dict[int, DayEvents]:
-    """The events of one group by day."""
+    """Return the events of one group by day."""
     times = (("at_us", "record_time"), ("state_us", "state_time"))
     placed_rows = [row | {name: row[time] and microseconds(row[time]) for name, time in times} for row in rows]
     batch = pa.RecordBatch.from_pylist(placed_rows, EventRows.schema())
@@ -108,12 +108,12 @@ def split(rows: Sequence[Row]) -> dict[int, DayEvents]:
 
 
 def build(rows: Sequence[Row], days: Iterable[int] = (0,), state: str | None = None) -> list[GroupDay]:
-    """The group on dates, from rows that are placed."""
+    """Return the group on these dates, from rows with offsets."""
     return list(build_group_days(state, split(rows), [number(on(day)) for day in days]))
 
 
 def at_time(days: Sequence[GroupDay], seconds: float) -> tuple[str | None, int | None]:
-    """The state and the number of members of the group at a time."""
+    """Return the state and the number of members of the group at a time."""
     (day,) = [day for day in days if day.day == number(at(seconds).date())]
     states, members = day.timeline.at_times(np.array([microseconds(at(seconds))]))
     return states[0], int(members[0]) if members[0] >= 0 else None

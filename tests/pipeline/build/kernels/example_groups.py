@@ -23,7 +23,7 @@ MIDNIGHT = DAY / 2
 
 
 def joins(seconds: float, number: int, name: str, *others: str) -> list[Row]:
-    """A member joins and reaches the epoch at once; the others do half a minute later, one after the other."""
+    """Return records of a member that joins and reaches the epoch at once; the others follow half a minute later."""
     reached = [stable(seconds + 30 + late, number, other, since=number - 1) for late, other in enumerate(others)]
     return [joined(seconds, name), epoch(seconds, number), stable(seconds + 1, number, name), *reached]
 

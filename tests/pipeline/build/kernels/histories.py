@@ -14,7 +14,7 @@ CONSUMER = "ConsumerGroup"
 
 
 def history(seed: int) -> list[Row]:
-    """The records of a group that are left, and its samples."""
+    """Return the retained records of a group, and its samples."""
     rng = Random(seed)
     records = _Group(rng).run()
     if rng.random() < 0.5:
@@ -27,7 +27,7 @@ def history(seed: int) -> list[Row]:
 
 
 def compacted(rng: Random, records: Sequence[Row], until: int) -> list[Row]:
-    """The newest record of each key before `until`, and of the removals perhaps none."""
+    """Return the newest record of each key before `until`, with some or none of the tombstones."""
     newest = {_key(row): index for index, row in enumerate(records[:until])}
     kept = [row for index, row in enumerate(records[:until]) if newest[_key(row)] == index]
     if rng.random() < 0.7:
@@ -151,7 +151,7 @@ class _Group:
         self.members[name] = epoch
 
     def settle(self) -> None:
-        """Some members reach the epoch, after a while."""
+        """Record that some members reach the epoch, after a while."""
         for name in list(self.members):
             if self.rng.random() < 0.3:
                 self.wait(0, 1, 5, 30)
@@ -230,7 +230,7 @@ class _Group:
             self.members[name] = self.epoch
 
     def replace(self) -> None:
-        """A static member starts again with another id, and no epoch begins."""
+        """Record that a static member starts again with another id; no epoch begins."""
         if self.members:
             self.leave(self.rng.choice(list(self.members)))
             name = self.name()

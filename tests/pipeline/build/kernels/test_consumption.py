@@ -63,7 +63,7 @@ def test_a_jump_on_an_earlier_day_does_not_count_again() -> None:
     assert jumps_ms(commits_at(40, source_offsets=[5]), carried=carried) == [0]
 
 
-def test_a_record_before_a_carried_one_bears_a_time_that_jumps() -> None:
+def test_a_record_before_a_carried_one_has_a_time_that_jumps() -> None:
     """A clock that was ahead dated it to the next day, so that the record after it in the log has the date before."""
     carried = replace(commits_at(30, source_offsets=[7]), is_carried=np.ones(1, np.bool_))
 

@@ -41,7 +41,7 @@ def test_ends_that_stay_below_are_of_another_log() -> None:
     assert numbered_days([100, 130, 40, 60]) == [(100, 0), (130, 0), (40, 1), (60, 1)]
 
 
-def test_a_single_end_that_is_below_its_neighbours_is_not_used() -> None:
+def test_a_single_end_below_those_before_and_after_it_is_not_used() -> None:
     assert numbered_days([100, 130, 40, 140]) == [(100, 0), (130, 0), (140, 0)]
 
 

@@ -18,7 +18,7 @@ from tests.pipeline.build.kernels.example_groups import BEFORE_MIDNIGHT, MEMBERS
 
 
 def found(story: str, number: int, *, second: int = 0) -> Rebalance:
-    """The rebalance of an epoch that began at a second of its minute."""
+    """Return the rebalance of the epoch that began at a second of its minute."""
     days = build(placed(MEMBERS[story]), range(-1, 3))
     rows = [row for day in days for row in day.rebalances if row.generation == number]
     (row,) = [row for row in rows if row.started_at // 1_000_000 % 60 == second]
@@ -185,7 +185,7 @@ def test_a_date_on_which_the_number_was_unknown_has_no_maximum() -> None:
     assert max_members["all left"] == [2, 0]
 
 
-def test_a_group_of_which_nothing_is_known_has_neither_state_nor_members() -> None:
+def test_an_unknown_group_has_neither_state_nor_members() -> None:
     (day,) = build([])
 
     assert day.timeline.max_members == NULL

@@ -29,7 +29,7 @@ HOUR = 3_600
 
 
 def moves(*lost: int) -> dict[tuple[str, int], Rebalance]:
-    """Rebalances by protocol and generation, if compaction removed the records at some indices before."""
+    """Return rebalances by protocol and generation, after compaction removed the records at some indices."""
     (day,) = build([row for index, row in enumerate(THERE_AND_BACK) if index not in lost])
     return {(row.group_protocol, row.generation): row for row in day.rebalances}
 

@@ -96,7 +96,7 @@ def test_a_removed_group_is_dead_and_begins_again_without_members(kind: str) -> 
 
 
 @pytest.mark.parametrize("rows", [SHARE, STREAMS], ids=["share", "streams"])
-def test_a_rebalance_over_midnight_does_not_depend_on_the_cut(rows: list[Row]) -> None:
+def test_a_rebalance_does_not_depend_on_where_midnight_is(rows: list[Row]) -> None:
     """Each record but the first may be the first one after midnight."""
     (whole,) = build(rows)
     shifts = {row["record_time"] for row in rows[1:]}

@@ -66,6 +66,6 @@ def test_assignments_of_the_last_sample_count_on_their_own_date_alone() -> None:
     assert topics(first, last) == [{"t"}, set()]
 
 
-def test_the_place_in_the_log_decides_whatever_the_clocks_say() -> None:
+def test_the_order_of_the_log_decides_and_not_the_clocks() -> None:
     assert topics(joined(0, "m", topics=["t"]), joined(0, "m", topics=["u"]), days=1) == [{"u"}]
     assert topics(joined(5, "m", topics=["t"]), joined(0, "m", topics=["u"]), days=1) == [{"u"}]

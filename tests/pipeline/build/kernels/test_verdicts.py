@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from kafka_groups.groups.lag.progress import Observation
-from kafka_groups.pipeline.build.frames import KeyProgress, LagFloors, LogStarts, Observations
-from kafka_groups.pipeline.build.kernels.lag_floors import measure_growths
+from kafka_groups.pipeline.build.frames import KeyProgress, LagMinima, LogStarts, Observations
+from kafka_groups.pipeline.build.kernels.lag_minima import measure_growths
 from kafka_groups.pipeline.build.kernels.progress import carry_progress
 from kafka_groups.pipeline.build.kernels.verdicts import RULE_NAMES, judge_evidence, judge_observations
 from kafka_groups.pipeline.frames.arrays import NULL, Floats
@@ -58,7 +58,7 @@ def to_observations(polls: Sequence[tuple[int, Observation]]) -> Observations:
         member_count=column([poll.members for _, poll in polls]),
         commit_ms=unknown,
         repeated_commits=unknown,
-        highest=column([poll.offset for _, poll in polls]),
+        highest_offset=column([poll.offset for _, poll in polls]),
     )
 
 
@@ -71,7 +71,7 @@ def judge_days(
 ) -> list[Verdicts]:
     """Return what the kernel gives at each poll of each key, if every key's polls are cut into days at these shares."""
     carried = KeyProgress.empty()
-    floors = LagFloors.empty()
+    floors = LagMinima.empty()
     starts = LogStarts.empty()
     judged: list[Verdicts] = [[] for _ in polls_of_keys]
     bounds = (0, *cuts, 1)
@@ -129,7 +129,7 @@ def random_evidence(chance: Random) -> Evidence:
     return Evidence(
         lag=some(None, 0, 5, 6, 50),
         members=some(None, 0, 0, 1),
-        moves=chance.randrange(5),
+        offset_changes=chance.randrange(5),
         waiting_ms=chance.choice((0, 2 * minute - 1, 2 * minute, 20 * minute)),
         silent_ms=chance.choice((0, 2 * minute - 1, 2 * minute, 15 * minute - 1, 15 * minute)),
         usual_wait_ms=chance.choice((0, 80_000, 10 * minute, 60 * minute)),
@@ -141,7 +141,7 @@ def random_evidence(chance: Random) -> Evidence:
         loss_ms=some(None, 0, 12 * 60 * minute, 25 * 60 * minute),
         kept_ms=some(None, 60 * 60 * minute, 1_000 * 60 * minute),
         unread_at_deletion=some(None, 0, 1),
-        unread_at_move=some(None, 0, 5, 6),
+        unread_at_last_change=some(None, 0, 5, 6),
         growths=growths,
     )
 
@@ -174,7 +174,7 @@ def compare_evidence(rules: Sequence[Rule]) -> Counter[str]:
     return counts
 
 
-def test_both_judges_give_every_rule_on_the_same_evidence() -> None:
+def test_polls_and_history_have_the_same_rule_on_the_same_evidence() -> None:
     assert set(compare_evidence(RULES)) == {*VERDICT_OF} - {NO_COMMITS, OUT_OF_ORDER}
 
 
@@ -197,7 +197,7 @@ CHANGES: Final = {
 
 
 @pytest.mark.parametrize("changed", CHANGES)
-def test_a_change_of_the_table_changes_both_judges_alike(changed: str) -> None:
+def test_a_changed_rule_changes_verdicts_of_polls_and_of_history_equally(changed: str) -> None:
     rule_name, old, factor, sign = CHANGES[changed]
     rules = change(rule_name, old, old._replace(factor=factor, operator=sign))
     chance = Random(5)
@@ -213,7 +213,7 @@ def test_a_change_of_the_table_changes_both_judges_alike(changed: str) -> None:
 
 def test_the_kernel_measures_every_field_of_growth() -> None:
     size = 7
-    rows = LagFloors(
+    rows = LagMinima(
         key=np.zeros(size, np.int64),
         incarnation=np.zeros(size, np.int64),
         log_number=np.zeros(size, np.int64),
@@ -227,5 +227,5 @@ def test_the_kernel_measures_every_field_of_growth() -> None:
 
 
 def test_no_observations_give_no_verdicts() -> None:
-    before = (KeyProgress.empty(), LagFloors.empty(), LogStarts.empty())
+    before = (KeyProgress.empty(), LagMinima.empty(), LogStarts.empty())
     assert [len(after) for after in judge_observations(to_observations([]), *before, Limits())] == [0, 0, 0]

@@ -27,7 +27,7 @@ Row = tuple[int, int | None, int | None, int | None]  # time, log end, offset an
 
 @contextmanager
 def busy_and_quiet() -> Iterator[ScriptedCluster]:
-    """Of busy, partition 0 has a record every seven seconds from midnight, and 1 one every ninety from three."""
+    """Yield logs: partition 0 of busy has a record every 7 s from midnight, 1 one every 90 s from three o'clock."""
     with ScriptedCluster(topics=TOPICS, starts={("busy", 1): 40}) as found:
         found.records["busy", 0] = [MIDNIGHT_MS + 7_000 * number for number in range(5_000)]
         found.records["busy", 1] = [MIDNIGHT_MS + 3 * 3_600_000 + 90_000 * number for number in range(800)]
@@ -44,7 +44,7 @@ def run(cluster: ScriptedCluster, storage: Storage, **options: Any) -> BackfillR
 
 
 def rows_of(storage: Storage) -> list[dict[str, Any]]:
-    """All rows, in the order of their identity."""
+    """Return all rows, in the order of their identity."""
     if not (files := [file.path for file in storage.files(PARTITION_OFFSETS)]):
         return []
     rows: list[dict[str, Any]] = ds.dataset(files, partitioning="hive").to_table().to_pylist()
@@ -52,7 +52,7 @@ def rows_of(storage: Storage) -> list[dict[str, Any]]:
 
 
 def reported(storage: Storage, topic: str, partition: int) -> list[Row]:
-    """Time, log end, and the point, of each row."""
+    """Return the time, the log end, and the offset and time of the record, of each row."""
     return [
         (
             _ms(row["observed_at"]),
@@ -66,7 +66,7 @@ def reported(storage: Storage, topic: str, partition: int) -> list[Row]:
 
 
 def without_deleted(rows: Sequence[Row], start: int, step: int) -> list[Row]:
-    """What is known of a log that starts there: before its first record nothing, but when that was written."""
+    """Return the known log ends of a log with this start: before its first record, only that record's time."""
     if start == 0:
         return [*rows]
     of_first = {time: at for time, _, offset, at in rows if offset == start and at is not None and time < at}
@@ -91,7 +91,7 @@ def _ms(time: datetime) -> int:
 
 
 def by_asking_each(records: Sequence[int], start: int, times: range) -> list[Row]:
-    """What a broker says of each time, without any cleverness."""
+    """Return the log end at each time, with one request for each."""
     rows: list[Row] = []
     for time in times:
         found = next((place for place in enumerate(records, start) if place[1] >= time), None)

@@ -50,7 +50,7 @@ class Configs:
 
 
 def asked_about(cluster: ScriptedCluster) -> set[str]:
-    """The topics whose logs were requested."""
+    """Return the topics whose logs were requested."""
     return {topic["name"] for each in cluster.requests_of("ListOffsets") for topic in each.body["topics"]}
 
 

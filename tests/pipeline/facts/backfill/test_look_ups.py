@@ -36,7 +36,7 @@ def grid_of(times: range, log: Log, last: OffsetAndTimestamp | None = None) -> T
 
 
 def count_lookups(grid: TimeGrid, log: Log) -> int:
-    """Answer all that the grid wants to know; how much that was."""
+    """Add a response for each look-up that the grid requests, and return their number."""
     asked = 0
     while wanted := grid.next_lookups([KEY], 1_000):
         for key in wanted:

@@ -123,7 +123,7 @@ def test_one_backfill_of_a_cluster_runs_at_a_time(cluster: ScriptedCluster, stor
     assert rows_of(storage) == []
 
 
-def test_a_crash_in_the_second_day_leaves_the_first(
+def test_a_crash_in_the_second_day_keeps_the_first(
     cluster: ScriptedCluster, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     append = storage.append

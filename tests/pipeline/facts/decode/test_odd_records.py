@@ -36,7 +36,7 @@ TOMBSTONES = [BY_NAME[f"{kind.name}-vNone-tombstone"] for kind in RECORD_TYPES]
         (b"\x00\x03\xff\xfe", "the key cannot be read: -2 bytes declared, 0 remaining"),
     ],
 )
-def test_an_unreadable_key_is_kept_with_its_problem(key: bytes | None, problem: str) -> None:
+def test_an_unreadable_key_is_kept_with_its_error(key: bytes | None, problem: str) -> None:
     for value in [b"\x00\x00some", b"", None]:
         row = row_of(key, value)
         assert row["kind"] == "unknown"

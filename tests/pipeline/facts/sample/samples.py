@@ -48,7 +48,7 @@ GROUPS = {
 
 @contextmanager
 def with_groups() -> Iterator[ScriptedCluster]:
-    """Two groups have commits on payments, whose partition 0 has lost its first records."""
+    """Yield a cluster whose groups have commits on payments; its partition 0 has lost its first records."""
     with ScriptedCluster(
         groups=GROUPS, topics=TOPICS, ends={("payments", 0): 12}, starts={("payments", 0): 2}
     ) as found:
@@ -57,24 +57,24 @@ def with_groups() -> Iterator[ScriptedCluster]:
 
 
 def clock() -> Callable[[], int]:
-    """A second later on each call, from noon on."""
+    """Return a clock that starts at noon and advances by a second on each call."""
     ticks = itertools.count(NOON_MS, 1000)
     return lambda: next(ticks)
 
 
 def take(cluster: ScriptedCluster, storage: Storage, **settings: Any) -> SampleResult:
-    """One sample."""
+    """Take one sample, and return its result."""
     with cluster.admin(**settings) as admin:
         return sample(admin, storage, now_ms=clock())
 
 
 def rows_of(storage: Storage, table: Table) -> list[dict[str, Any]]:
-    """All rows, without what is null."""
+    """Return all rows, without null values."""
     found = ds.dataset(storage.directory.join(table.name), partitioning="hive").to_table().to_pylist()
     return [{name: value for name, value in row.items() if value is not None} for row in found]
 
 
 def ms(row: dict[str, Any], column: str) -> int:
-    """A time of a row, in milliseconds since 1970."""
+    """Return a time of a row, in milliseconds since 1970."""
     time: datetime = row[column]
     return round(time.timestamp() * 1000)

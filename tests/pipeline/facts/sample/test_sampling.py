@@ -155,9 +155,9 @@ def test_a_sample_costs_few_requests(cluster: ScriptedCluster, storage: Storage)
 def test_two_samples_are_two_batches(cluster: ScriptedCluster, storage: Storage) -> None:
     first, second = take(cluster, storage), take(cluster, storage)
 
-    assert first.batch != second.batch
-    assert first.batch.startswith("sample-20260921T")
-    assert {each.batch for each in storage.files(GROUP_EVENTS)} == {first.batch, second.batch}
+    assert first.batch_name != second.batch_name
+    assert first.batch_name.startswith("sample-20260921T")
+    assert {each.batch for each in storage.files(GROUP_EVENTS)} == {first.batch_name, second.batch_name}
 
 
 def test_many_rows_are_written_in_parts(

@@ -81,7 +81,7 @@ def test_a_new_partition_is_read_from_its_first_offset() -> None:
     assert ranges_between({0: 5}, {0: 7, 1: 3}) == [Range(0, 5, 7), Range(1, 0, 3)]
 
 
-def test_a_limit_is_shared_out_by_partition() -> None:
+def test_a_limit_is_divided_among_partitions() -> None:
     starts, ends = {0: 0, 1: 100}, {0: 900, 1: 200}
 
     first = limit_ends(starts, ends, 100)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafka_groups.pipeline.report.history import GroupHistory
-from kafka_groups.pipeline.report.html.member_tables import task_tables
+from kafka_groups.pipeline.report.html.member_tables import render_task_tables
 from kafka_groups.pipeline.report.member_tasks import CONNECTOR, Client, GroupTasks, MemberTasks, TaskChange
 from tests.pipeline.report.example_histories import FROM, HOSTILE, MINUTE, group, history
 from tests.pipeline.report.html.test_page import Page, page_of
@@ -16,13 +16,13 @@ CHANGE = TaskChange(FROM + 7_000, "m1", WORKER, frozenset({("", "sink", 0)}), fr
 
 def texts(shown: GroupHistory) -> list[str]:
     """Return the texts of the tables, without blank ones."""
-    page = Page(task_tables(history(shown), shown))
+    page = Page(render_task_tables(history(shown), shown))
     return [line for part in page.text.split("\n") if (line := part.strip())]
 
 
 def cells(shown: GroupHistory) -> list[str]:
     """Return the rows of the tables of a group as they stand in the page, without markup between cells."""
-    markup = task_tables(history(shown), shown)
+    markup = render_task_tables(history(shown), shown)
     rows = [line for line in markup.split("\n") if line.startswith("<tr>")]
     return [" | ".join(filter(None, Page(line.replace("</", "\n</")).text.split("\n"))) for line in rows]
 
@@ -72,4 +72,4 @@ def test_names_in_tasks_are_text() -> None:
 
 
 def test_a_group_without_known_tasks_has_no_table() -> None:
-    assert task_tables(history(group()), group()) == ""
+    assert render_task_tables(history(group()), group()) == ""

@@ -61,20 +61,20 @@ class Page(HTMLParser):
             self.text += data
 
     def all(self, tag: str, **attributes: str) -> list[dict[str, str | None]]:
-        """The attributes of these elements."""
+        """Return the attributes of these elements."""
         wanted = attributes.items()
         return [given for name, given in self.elements if name == tag and wanted <= given.items()]
 
 
 def page_of(given: History, **more: Any) -> Page:
-    """The page, read as HTML."""
+    """Return the page, parsed as HTML."""
     out = io.StringIO()
     write_page(given, out, **more)
     return Page(out.getvalue())
 
 
 def charts_of(page: Page) -> list[dict[str, Any]]:
-    """What page.js is given for each chart."""
+    """Return the data of each chart for page.js."""
     return [json.loads(script) for script in page.scripts if script.startswith("{")]
 
 
@@ -107,7 +107,7 @@ def test_rebalances_that_are_not_known_are_no_zero() -> None:
     ]
 
 
-def test_every_chart_has_a_name_that_says_its_course() -> None:
+def test_every_chart_has_a_name_with_its_lowest_and_highest_lag() -> None:
     labels = [plot["aria-label"] for plot in page_of(eventful()).all("div", role="img")]
     assert labels[-1] == "Lag of audit over the period: from 0 to 1, at most 2; 0 rebalances."
     assert len(labels) == 8
@@ -161,19 +161,19 @@ def test_an_empty_history_has_sentences_and_no_script() -> None:
     assert "script-src 'none'" in page.source
 
 
-def test_a_group_without_points_has_a_figure_that_says_so() -> None:
+def test_a_group_without_points_has_a_figure_with_a_sentence_on_it() -> None:
     page = page_of(history(group()))
     assert [figure["data-rebalances"] for figure in page.all("figure")] == ["0"]
     assert "No lag is known for this group in this period." in page.text
 
 
-def test_many_findings_are_cut_and_counted() -> None:
+def test_many_findings_are_limited_and_counted() -> None:
     one = Finding(kind="idle_group", cluster_id="c-1", group="g", topic=None, message="it rests")
     page = page_of(history(findings=(one,) * 1_234))
     assert (page.text.count("it rests"), "1,034 more are omitted" in page.text) == (200, True)
 
 
-def test_many_gaps_are_cut_and_counted() -> None:
+def test_many_gaps_are_limited_and_counted() -> None:
     page = page_of(history(gaps=tuple(f"gap number {at}" for at in range(1_234))))
     assert (page.text.count("gap number"), "1,034 more are omitted" in page.text) == (200, True)
 

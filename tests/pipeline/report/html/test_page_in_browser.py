@@ -49,13 +49,13 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def draw_all(browser: Chrome) -> None:
-    """Charts are drawn when they come near; printing wants them all."""
+    """Draw all charts, as printing does; otherwise each is drawn when it is scrolled to."""
     browser.execute_script("dispatchEvent(new Event('beforeprint'))")
     wait_for(browser, f"return document.querySelectorAll('figure[data-drawn]').length === {GROUPS}")
 
 
 def requested(browser: Chrome) -> list[str]:
-    """The address of every request, whatever it was for."""
+    """Return the address of every request."""
     events: list[Any] = [json.loads(entry["message"])["message"] for entry in entries_of(browser, "performance")]
     return [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
 
@@ -88,7 +88,7 @@ def test_the_page_does_not_scroll_sideways_and_its_text_can_be_read(
     assert min(browser.execute_script(SIZES)) >= 12
 
 
-def test_the_summary_shows_all_of_its_columns_on_a_desk(browser: Chrome, report: str) -> None:
+def test_the_summary_shows_all_of_its_columns_in_a_wide_window(browser: Chrome, report: str) -> None:
     open_at(browser, report, DESK)
     needed, shown = browser.execute_script(
         "const box = document.querySelector('.scroll'); return [box.scrollWidth, box.clientWidth]"
@@ -111,7 +111,7 @@ def test_the_console_of_the_browser_has_no_error(browser: Chrome, report: str) -
     assert entries_of(browser, "browser") == []
 
 
-def test_the_name_of_a_group_does_not_run(browser: Chrome, report: str) -> None:
+def test_a_script_in_the_name_of_a_group_does_not_run(browser: Chrome, report: str) -> None:
     alarm = "window.alarms = []; window.alert = (text) => window.alarms.push(text);"
     given = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": alarm})
     try:

@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 
 def errors_in(document: Json) -> list[str]:
-    """Where the document is not as the schema says."""
+    """Return where the document violates the schema."""
     return [error.message for error in Draft202012Validator(history_schema()).iter_errors(document)]
 
 
@@ -43,7 +43,7 @@ UNTOLD = history(group(rebalances=(rebalance(joined=None, left=None),)))
 @pytest.mark.parametrize(
     "given", [eventful(), history(), history(group()), UNTOLD], ids=["full", "empty", "unknown", "who came is unknown"]
 )
-def test_documents_are_as_the_schema_says(given: Any) -> None:
+def test_documents_conform_to_the_schema(given: Any) -> None:
     assert errors_in(json.loads(json.dumps(history_document(given)))) == []
 
 
@@ -159,7 +159,7 @@ def test_a_document_that_lacks_a_key_is_refused(key: str) -> None:
 
 
 def objects_in(schema: Any) -> Iterator[Json]:
-    """Every schema of an object inside this one, itself included."""
+    """Yield every schema of an object inside this one, itself included."""
     given = schema if isinstance(schema, dict) else {}
     yield from [given][: "required" in given]
     for value in given.values():

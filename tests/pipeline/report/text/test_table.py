@@ -62,7 +62,7 @@ TOLD = history(
 
 
 def drawn_on(screen: Screen, given: History = TOLD) -> tuple[str, str]:
-    """What stands on stdout and stderr, without the blanks that end lines."""
+    """Return stdout and stderr, without blanks at the ends of lines."""
     draw_history(screen, given)
     streams: Any = (screen.out, screen.err)
     out, err = ("\n".join(line.rstrip() for line in stream.getvalue().split("\n")) for stream in streams)
@@ -114,7 +114,7 @@ def test_a_narrow_window_omits_the_least_needed_columns_with_a_note(window: Call
     )
 
 
-def test_a_window_of_middling_width_has_the_rule_and_since_when(window: Callable[..., Screen]) -> None:
+def test_a_window_of_medium_width_has_the_rule_and_since_when(window: Callable[..., Screen]) -> None:
     out, _ = drawn_on(window(110))
     assert out.split("\n")[0].split() == [
         *("GROUP", "STATE", "VERDICT", "RULE", "LAG", "TIME-LAG", "TREND", "CATCH-UP", "SINCE")
@@ -145,7 +145,7 @@ def test_a_removal_that_only_samples_show_is_a_bound(make_screen: MakeScreen) ->
     assert "Deleted: billing, ≤2026-11-20T01:00Z\n" in drawn_on(make_screen(), history(deleted))[1]
 
 
-def test_since_says_if_the_lag_may_be_older(make_screen: MakeScreen) -> None:
+def test_since_shows_if_the_lag_may_be_older(make_screen: MakeScreen) -> None:
     late = group(lag=1, lagging_since_ms=FROM + HOUR, lagging_since_is_bound=True)
     out, err = drawn_on(make_screen(), history(late))
     assert "≤2026-11-20T01:00Z" in out
@@ -218,7 +218,7 @@ def test_without_colour_there_is_no_escape_at_all(window: Callable[..., Screen])
     assert "\x1b" not in "".join(drawn_on(window(163)))
 
 
-def test_colour_only_decorates(window: Callable[..., Screen]) -> None:
+def test_colour_does_not_change_the_text(window: Callable[..., Screen]) -> None:
     out, _ = drawn_on(window(163, colour=True))
     assert ("\x1b[" in out, "STALL" in out, "▁·········▂····█····" in out) == (True, True, True)
 
@@ -268,7 +268,7 @@ def test_stderr_has_only_the_first_gaps(make_screen: MakeScreen) -> None:
     assert (len(lines), lines[-1]) == (22, "1,001 more gaps; --format json has them all.")
 
 
-def test_findings_that_are_left_out_are_counted(make_screen: MakeScreen) -> None:
+def test_omitted_findings_are_counted(make_screen: MakeScreen) -> None:
     idle = Finding(kind="idle_group", cluster_id="c-1", group="g", topic=None, message="it rests")
     out, err = drawn_on(make_screen(), history(findings=(*(idle,) * 1_234, SKEW)))
     assert (out.count("it rests"), out.count("skew")) == (50, 1)

@@ -10,7 +10,7 @@ committed_offsets.py, consumption.py, inferred_deletions.py   commits of keys, w
 lag.py, lag_extremes.py  lag in records, and the worst values of a day
 time_index.py, time_lag.py   when records were written, and lag in time
 rates.py                 rates of reading and writing, and the time to catch up
-observations.py, progress.py, lag_floors.py, verdicts.py   verdicts on keys
+observations.py, progress.py, lag_minima.py, verdicts.py   verdicts on keys
 
 group_status.py, group_daily.py   statuses and days of groups, from the statuses and days of their keys
 group_records.py, group_reader.py   the records of a group, and what they show

@@ -51,14 +51,14 @@ class Generation(NamedTuple):
     - `number` is None after a downgrade of a KIP-848 group, whose next generation may have any number.
     - `members` are None if they are unknown. `join_timeout_ms` is their longest rebalance timeout, None if unknown.
     - `at_us` is the time of the record, in microseconds since 1970; None if there was no record of the group.
-    - `is_removal` is true if the group was removed, and no generation has followed.
+    - `is_group_deletion` is true if the group was removed, and no generation has followed.
     """
 
     number: int | None
     members: Collection[str] | None
     at_us: int | None
     join_timeout_ms: int | None
-    is_removal: bool = False
+    is_group_deletion: bool = False
 
     @classmethod
     def from_record(cls, record: GroupRecord) -> Generation:
@@ -68,7 +68,7 @@ class Generation(NamedTuple):
     @classmethod
     def removed(cls, record: GroupRecord) -> Generation:
         """Return the start for a group after its removal: a new group begins with generation 0 or 1."""
-        return cls(0, (), record.at_us, 0, is_removal=True)
+        return cls(0, (), record.at_us, 0, is_group_deletion=True)
 
     @classmethod
     def downgraded(cls, record: GroupRecord, members: Collection[str]) -> Generation:
@@ -123,10 +123,10 @@ def _find_previous_generation(number: int, last_generation: Generation | None) -
     `last_generation` is the generation of the previous record in the log; None if it is lost. Generation 1 may belong
     to a new group, which begins without members.
     """
-    is_of_older_group = (
+    belongs_to_older_group = (
         last_generation is not None and last_generation.number is not None and last_generation.number >= number
     )
-    if number == 1 and (last_generation is None or is_of_older_group):
+    if number == 1 and (last_generation is None or belongs_to_older_group):
         return _CREATED._replace(at_us=None if last_generation is None else last_generation.at_us)
     if last_generation is None:
         return _LOST

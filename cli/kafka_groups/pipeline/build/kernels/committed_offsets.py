@@ -69,7 +69,7 @@ def new_commits(*, key: Ints, at_us: Ints, committed_offset: Ints, source_offset
         is_carried=np.zeros(row_count, np.bool_),
         incarnation=np.zeros(row_count, np.int64),
         repeated_commits=np.zeros(row_count, np.int64),
-        unseen_highest=np.full(row_count, NULL),
+        unseen_highest_offset=np.full(row_count, NULL),
     )
 
 
@@ -87,7 +87,7 @@ def empty_key_summary(key_count: int) -> KeySummary:
     """Return the summary of `key_count` keys that have no earlier days: NULL and false everywhere."""
     return KeySummary(
         last_fact_day=np.full(key_count, NULL),
-        last_move_us=np.full(key_count, NULL),
+        last_activity_us=np.full(key_count, NULL),
         last_commit_us=np.full(key_count, NULL),
         has_records=np.zeros(key_count, np.bool_),
         last_seen_us=np.full(key_count, NULL),

@@ -82,38 +82,38 @@ def measure_activity(commits: Commits, key_summary: KeySummary, clock_jump_ms: I
     """
     key_count = len(key_summary)
     never_us = np.full(key_count, NULL)
-    is_of_day = ~commits.is_carried
+    is_on_day = ~commits.is_carried
     is_present = ~commits.is_deletion
     carried_samples = _find_contradicting_samples(commits)
     advances = _measure_advances(commits, carried_samples, key_count)
     is_commit = is_present & (commits.is_record | ((advances != 0) & (advances != NULL)))
     # A commit that is seen for the first time may have been made just before.
-    is_move = is_of_day & is_present & (is_commit | (advances == NULL))
+    is_activity = is_on_day & is_present & (is_commit | (advances == NULL))
     is_start = is_segment_start(commits.key)
     consumed = np.zeros(key_count, np.int64)
     consumed[commits.key[is_start]] = sum_segments(
-        np.where(is_of_day & is_present, np.maximum(advances, 0), 0), is_start
+        np.where(is_on_day & is_present, np.maximum(advances, 0), 0), is_start
     )
     consumed[carried_samples.key] -= carried_samples.counted_offsets
     consumed = np.maximum(consumed, 0)
-    commit_counts = np.bincount(commits.key[is_of_day & commits.is_record & is_present], minlength=key_count)
-    is_sample = is_of_day & ~commits.is_record & is_present
+    commit_counts = np.bincount(commits.key[is_on_day & commits.is_record & is_present], minlength=key_count)
+    is_sample = is_on_day & ~commits.is_record & is_present
     every_row = np.ones(len(commits), np.bool_)
-    is_deletion = is_of_day & commits.is_deletion
+    is_deletion = is_on_day & commits.is_deletion
     activity = KeyActivity(
         consumed=consumed,
         commits=commit_counts,
-        moves=np.bincount(commits.key[is_move], minlength=key_count),
+        has_activity=np.bincount(commits.key[is_activity], minlength=key_count) > 0,
         last_seen_us=last_values(commits.key, is_sample, commits.at_us, never_us),
         has_commit=last_values(commits.key, every_row, is_present, np.zeros(key_count, np.bool_)),
         deleted_us=last_values(commits.key, is_deletion, commits.at_us, never_us),
         clock_jump_ms=clock_jump_ms,
     )
-    last_move_us = last_values(commits.key, is_move, commits.at_us, never_us)
-    last_commit_us = last_values(commits.key, is_of_day & is_commit, commits.at_us, never_us)
+    last_activity_us = last_values(commits.key, is_activity, commits.at_us, never_us)
+    last_commit_us = last_values(commits.key, is_on_day & is_commit, commits.at_us, never_us)
     return activity, replace(
         key_summary,
-        last_move_us=np.maximum(key_summary.last_move_us, last_move_us),
+        last_activity_us=np.maximum(key_summary.last_activity_us, last_activity_us),
         last_commit_us=np.maximum(key_summary.last_commit_us, last_commit_us),
         has_records=key_summary.has_records | (commit_counts > 0),
     )

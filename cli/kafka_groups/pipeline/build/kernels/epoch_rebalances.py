@@ -138,7 +138,7 @@ class GroupIncarnation:
         if change is not None and not change.has_joined_earlier:
             changes = self.changes if record.is_kip_848 else self.other_changes
             changes.count(change.member_id, change.step)
-        if record.is_removal:
+        if record.is_group_deletion:
             self._remove(record)
         elif record.event_type == GROUP_EPOCH:
             self._read_epoch(record_index, record)

@@ -119,7 +119,7 @@ def sum_group_activity(grouped_key_days: GroupedKeyDays, counts: GroupCounts, da
 
     `grouped_key_days` are the days of their keys. Row i of `counts` is group i.
     """
-    active_keys = grouped_key_days.take(grouped_key_days.key_days.has_commit | (grouped_key_days.key_days.moves > 0))
+    active_keys = grouped_key_days.take(grouped_key_days.key_days.has_commit | grouped_key_days.key_days.has_activity)
     active_days = active_keys.key_days
     is_start = is_segment_start(active_keys.group)
     is_topic_start = is_segment_start(active_keys.group, active_keys.topic)
@@ -172,12 +172,12 @@ def _are_idle(active_days: KeyDays, is_start: Flags, last_record_us: Ints, max_m
     each group.
     """
     last_seen_us = reduce_segments(np.maximum, active_days.last_seen_us, is_start)
-    last_move_us = reduce_segments(np.maximum, active_days.last_move_us, is_start)
+    last_activity_us = reduce_segments(np.maximum, active_days.last_activity_us, is_start)
     last_observed_us = np.maximum(last_seen_us, last_record_us)
-    is_known = (last_observed_us != NULL) & (last_move_us != NULL)
-    has_stood_still = is_known & (last_observed_us // 1_000 - last_move_us // 1_000 >= DAY_US // 1_000)
+    is_known = (last_observed_us != NULL) & (last_activity_us != NULL)
+    is_inactive = is_known & (last_observed_us // 1_000 - last_activity_us // 1_000 >= DAY_US // 1_000)
     # A group with UNKNOWN_COUNT may have had members, so it is not idle. With NULL, no event has shown a member.
-    is_idle: Flags = has_stood_still & np.isin(max_members, (0, NULL))
+    is_idle: Flags = is_inactive & np.isin(max_members, (0, NULL))
     return is_idle
 
 

@@ -108,8 +108,8 @@ class GroupReader:
         """
         self._add_removal_entry(record_index, record)
         generation = self._generation
-        if record.is_removal:
-            has_members = generation is not None and generation.number is not None and not generation.is_removal
+        if record.is_group_deletion:
+            has_members = generation is not None and generation.number is not None and not generation.is_group_deletion
             # Directly after a downgrade or a removal, the generation with the members is lost: None stands for unknown.
             self._incarnations[-1].upgrade(generation.members if generation is not None and has_members else None)
             self._generation = Generation.removed(record)
@@ -127,7 +127,7 @@ class GroupReader:
         The removal of a KIP-848 group may be a downgrade.
         """
         self._add_removal_entry(record_index, record)
-        if record.is_removal and record.record_name == CONSUMER_GROUP:
+        if record.is_group_deletion and record.record_name == CONSUMER_GROUP:
             # An online downgrade removes all members in its batch, and keeps them as classic members.
             kept_members = self._incarnations[-1].changes.all_left()
             self._generation = Generation.downgraded(record, kept_members)
@@ -142,9 +142,9 @@ class GroupReader:
         is_convertible = {previous_record.record_name, record.record_name} == {CLASSIC_GROUP, CONSUMER_GROUP}
         is_same_batch = record.at_us - previous_record.at_us <= _ONE_BATCH_US
         self._protocol_record = record
-        if record.is_removal:
+        if record.is_group_deletion:
             self._protocol_entries.append(TimelineEntry(record.at_us, record_index, "Dead", 0))
-        elif previous_record.is_removal and is_convertible and is_same_batch:
+        elif previous_record.is_group_deletion and is_convertible and is_same_batch:
             self._protocol_entries.pop()
 
     def entries(self) -> list[TimelineEntry]:

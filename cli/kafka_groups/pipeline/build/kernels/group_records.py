@@ -67,7 +67,7 @@ class GroupRecord(NamedTuple):
         return self.record_name.startswith(_KIP_848)
 
     @property
-    def is_removal(self) -> bool:
+    def is_group_deletion(self) -> bool:
         """Whether the record removes the group (a tombstone of the group's own record)."""
         return self.event_type == GROUP_REMOVED
 

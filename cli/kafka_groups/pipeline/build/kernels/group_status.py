@@ -114,18 +114,18 @@ def combine_statuses(grouped_statuses: StatusesByGroup, day: int) -> GroupStatus
     the deletions of commits (rows without a rule).
     """
     sorted_statuses = _sort_statuses(grouped_statuses)
-    moments = _Moments.of(sorted_statuses, day)
-    status_index, moment = moments.spread(sorted_statuses)
+    times = _EvaluationTimes.of(sorted_statuses, day)
+    status_index, time_index = times.spread(sorted_statuses)
     counted_statuses = sorted_statuses.statuses.take(status_index)
-    is_start = is_segment_start(moment)
-    partitions = reduce_segments(np.add, np.ones(len(moment), np.int64), is_start)
+    is_start = is_segment_start(time_index)
+    partitions = reduce_segments(np.add, np.ones(len(time_index), np.int64), is_start)
     worst_rule = reduce_segments(np.maximum, counted_statuses.rule, is_start)
     stays_behind = (counted_statuses.lag > 0) & (counted_statuses.catch_up_ms == NULL)
     never_catches_up = reduce_segments(np.logical_or, stays_behind, is_start)
     certainty_rank = _BY_CERTAINTY[counted_statuses.time_lag_quality]
     return GroupStatuses(
         group=sorted_statuses.group[status_index][is_start],
-        at_us=moments.at_us[moment[is_start]],
+        at_us=times.at_us[time_index[is_start]],
         rule=worst_rule,
         verdict_since_ms=_find_verdict_starts(counted_statuses, worst_rule, is_start),
         partitions=partitions,
@@ -166,64 +166,59 @@ def _sort_statuses(grouped_statuses: StatusesByGroup) -> StatusesByGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class _Moments:
-    """The moments of groups: each pair of a group and a time at which one of its partitions has a row, in this order.
+class _EvaluationTimes:
+    """Times at which groups are evaluated: each pair of a group and a time of a row of its partitions, in this order.
 
-    - `moment_keys` has the `merge_key` of the group and time of each moment. Times before `base_us` are equal in the
-      keys.
-    - `moment_of_row` is the moment of each row.
-    - `at_us` is the time of each moment, 0 where only commits were deleted.
+    - `time_keys` has the `merge_key` of each group and time. Times before `base_us` are equal in the keys.
+    - `index_of_row` is the index of the time of each row.
+    - `at_us` has the times in µs, 0 where only commits were deleted.
     """
 
-    moment_keys: Ints
-    moment_of_row: Ints
+    time_keys: Ints
+    index_of_row: Ints
     at_us: Ints
     base_us: int
     day: int
 
     @classmethod
-    def of(cls, sorted_statuses: StatusesByGroup, day: int) -> _Moments:
-        """Return the moments of rows that `_sort_statuses` returned, so that `moment_of_row[i]` is the moment of row i.
+    def of(cls, sorted_statuses: StatusesByGroup, day: int) -> _EvaluationTimes:
+        """Return the times of rows that `_sort_statuses` returned; `index_of_row[i]` belongs to row i.
 
         `day` is in days since 1970.
         """
         # Rows of the day before are at most FRESH_MS older than midnight; the base is twice as far back.
         base_us = day * DAY_US - 2 * FRESH_MS * 1_000
         at_us = sorted_statuses.statuses.at_us
-        moment_keys, moment_of_row = np.unique(merge_key(sorted_statuses.group, at_us, base_us), return_inverse=True)
+        time_keys, index_of_row = np.unique(merge_key(sorted_statuses.group, at_us, base_us), return_inverse=True)
         is_status = sorted_statuses.statuses.rule != NULL
-        moment_us = np.zeros(len(moment_keys), np.int64)
-        moment_us[moment_of_row[is_status]] = at_us[is_status]
-        return cls(moment_keys, moment_of_row, moment_us, base_us, day)
+        evaluation_us = np.zeros(len(time_keys), np.int64)
+        evaluation_us[index_of_row[is_status]] = at_us[is_status]
+        return cls(time_keys, index_of_row, evaluation_us, base_us, day)
 
     def spread(self, sorted_statuses: StatusesByGroup) -> tuple[Ints, Ints]:
-        """Return all pairs of a status and a moment of the day at which it counts, by moment.
+        """Return all pairs of a status and a time of the day at which it counts, by time.
 
         `sorted_statuses` are the rows that `of` received. The first array has indices in `sorted_statuses`, the second
-        has indices of moments. A status counts at least at its own moment.
+        has indices of times. A status counts at least at its own time.
         """
         is_status = sorted_statuses.statuses.rule != NULL
-        moment_count = np.where(
-            is_status, np.maximum(self._last_moment(sorted_statuses) - self.moment_of_row, 0) + 1, 0
-        )
-        status_index, moment = expand_ranges(self.moment_of_row, moment_count)
-        order = np.argsort(moment, kind="stable")
-        order = order[self.at_us[moment[order]] >= self.day * DAY_US]
-        return status_index[order], moment[order]
+        time_count = np.where(is_status, np.maximum(self._last_index(sorted_statuses) - self.index_of_row, 0) + 1, 0)
+        status_index, time_index = expand_ranges(self.index_of_row, time_count)
+        order = np.argsort(time_index, kind="stable")
+        order = order[self.at_us[time_index[order]] >= self.day * DAY_US]
+        return status_index[order], time_index[order]
 
-    def _last_moment(self, sorted_statuses: StatusesByGroup) -> Ints:
-        """Return the last moment at which each row counts: before its partition's next row, and while it is fresh.
+    def _last_index(self, sorted_statuses: StatusesByGroup) -> Ints:
+        """Return the index of the last time at which each row counts: it must be fresh, and its partition's last row.
 
-        This is before the row's own moment if the next row has the same time.
+        This is before the row's own time if the next row has the same time.
         """
         # Brokers return milliseconds: a status counts until the end of its millisecond.
         stale_us = (sorted_statuses.statuses.at_us // 1_000 + FRESH_MS + 1) * 1_000
-        last_fresh_moment = (
-            np.searchsorted(self.moment_keys, merge_key(sorted_statuses.group, stale_us, self.base_us)) - 1
-        )
-        before_next_row = np.append(self.moment_of_row[1:], 0) - 1
+        last_fresh_index = np.searchsorted(self.time_keys, merge_key(sorted_statuses.group, stale_us, self.base_us)) - 1
+        before_next_row = np.append(self.index_of_row[1:], 0) - 1
         is_last_of_partition = is_segment_end(sorted_statuses.group, sorted_statuses.partition)
-        return np.where(is_last_of_partition, last_fresh_moment, np.minimum(last_fresh_moment, before_next_row))
+        return np.where(is_last_of_partition, last_fresh_index, np.minimum(last_fresh_index, before_next_row))
 
 
 def min_known(values: Ints, is_start: Flags) -> Ints:

@@ -47,7 +47,7 @@ from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 ABSENT_MS: Final = 600_000
 # A sample's own time is later than the times of its commits, because it requests log ends last. So the first complete
 # sample after a commit was seen is the sample that saw it. Only the second one lacks the commit.
-_FIRST_MISSING: Final = 2
+_SAMPLES_UNTIL_MISSING: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,8 +94,8 @@ def infer_deletions(
     end_sample = np.searchsorted(samples.cluster, read_times.cluster_of_key, "right")
     has_samples = (seen_us != NULL) & (first_sample >= 0)
     samples_since_seen = samples_before + np.where(has_samples, end_sample - first_sample, 0)
-    begins_today = (missing_since_us == NULL) & (samples_since_seen >= _FIRST_MISSING)
-    first_missing = np.where(begins_today, first_sample + _FIRST_MISSING - 1 - samples_before, -1)
+    begins_today = (missing_since_us == NULL) & (samples_since_seen >= _SAMPLES_UNTIL_MISSING)
+    first_missing = np.where(begins_today, first_sample + _SAMPLES_UNTIL_MISSING - 1 - samples_before, -1)
     missing_since_us = np.where(begins_today, take(samples.at_us, first_missing), missing_since_us)
 
     last_sample_us = take(samples.at_us, np.where(first_sample >= 0, end_sample - 1, -1))
@@ -110,7 +110,7 @@ def infer_deletions(
     new_summary = replace(
         key_summary,
         last_seen_us=np.where(is_deleted, NULL, seen_us),
-        samples_since_seen=np.minimum(samples_since_seen, _FIRST_MISSING),
+        samples_since_seen=np.minimum(samples_since_seen, _SAMPLES_UNTIL_MISSING),
         missing_since_us=missing_since_us,
     )
     last_carried_us = last_values(commits.key, commits.is_carried, commits.at_us, never_us)

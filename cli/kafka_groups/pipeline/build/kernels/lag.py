@@ -125,7 +125,7 @@ def _choose_commits(commits: Commits, log_end_rows: LogEnds, last_commit: Ints) 
     at_ms = log_end_rows.at_us // 1_000
     is_first_sample = log_end_rows.previous_sample_us == NULL
     since_ms = np.where(is_first_sample, at_ms - _SAMPLE_DURATION_MS, log_end_rows.previous_sample_us // 1_000)
-    is_of_same_sample = log_end_rows.is_sample & (take(commits.at_us, last_sampled) // 1_000 > since_ms)
+    is_from_same_sample = log_end_rows.is_sample & (take(commits.at_us, last_sampled) // 1_000 > since_ms)
     return np.where(
-        is_of_same_sample & (commits.committed_offset[last_commit] > log_end_rows.log_end), last_sampled, last_commit
+        is_from_same_sample & (commits.committed_offset[last_commit] > log_end_rows.log_end), last_sampled, last_commit
     )

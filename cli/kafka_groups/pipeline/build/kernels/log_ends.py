@@ -92,7 +92,7 @@ def number_logs(day_ends: LogEnds, *, carried_ends: LogEnds, partition_count: in
     """
     # Carried rows are earlier than the day's, and the sort is stable: a partition's rows are in order of time.
     log_ends = LogEnds.join(carried_ends, _drop_duplicates(day_ends)).sort_by("partition")
-    is_of_day = ~log_ends.is_carried
+    is_on_day = ~log_ends.is_carried
     start_index = segment_starts(log_ends.partition)
     has_end = log_ends.is_sample & (log_ends.log_end != NULL)
     # A carried end that is not used was the last one of its day. The next end shows whether the log was truncated.
@@ -109,18 +109,18 @@ def number_logs(day_ends: LogEnds, *, carried_ends: LogEnds, partition_count: in
     # The last end of a day has no next one to compare with. It counts, unless two samples ran at the same time.
     is_last = next_end == NULL
     is_truncated = has_fallen & (stays_below | ~(is_close | is_same_topic) | (is_last & ~is_close))
-    is_new_log = is_of_day & (_is_recreated(log_ends, start_index) | is_truncated)
+    is_new_log = is_on_day & (_is_recreated(log_ends, start_index) | is_truncated)
     day_log_number = last_log_numbers(carried_ends, partition_count)[log_ends.partition] + running_count(
         is_new_log, start_index
     )
     numbered_ends = replace(
         log_ends,
         topic_id=_fill_topic_ids(log_ends, start_index),
-        log_number=np.where(is_of_day, day_log_number, log_ends.log_number),
+        log_number=np.where(is_on_day, day_log_number, log_ends.log_number),
         previous_sample_us=take(log_ends.at_us, last_index_before(log_ends.is_sample, start_index)),
-        is_used=np.where(is_of_day, is_new_log | ~has_fallen, log_ends.is_used),
+        is_used=np.where(is_on_day, is_new_log | ~has_fallen, log_ends.is_used),
     )
-    is_contradicted = is_of_day & ~log_ends.is_sample & _contradicts_samples(numbered_ends)
+    is_contradicted = is_on_day & ~log_ends.is_sample & _contradicts_samples(numbered_ends)
     return replace(numbered_ends, is_used=numbered_ends.is_used & ~is_contradicted)
 
 
@@ -189,7 +189,7 @@ def carry_log_ends(log_ends: LogEnds, *, partition_count: int) -> LogEnds:
     - from the present log: the last sample, the last row with a log start, and the last row.
     """
     has_end = log_ends.log_end != NULL
-    is_of_last_log = (
+    is_in_last_log = (
         log_ends.is_used
         & has_end
         & (log_ends.log_number == last_log_numbers(log_ends, partition_count)[log_ends.partition])
@@ -198,9 +198,9 @@ def carry_log_ends(log_ends: LogEnds, *, partition_count: int) -> LogEnds:
         log_ends.is_sample,
         log_ends.is_sample & has_end,
         log_ends.is_sample & (log_ends.topic_id != NULL),
-        log_ends.is_sample & is_of_last_log,
-        is_of_last_log & (log_ends.log_start != NULL),
-        is_of_last_log,
+        log_ends.is_sample & is_in_last_log,
+        is_in_last_log & (log_ends.log_start != NULL),
+        is_in_last_log,
     ]
     is_chosen = np.zeros(len(log_ends), np.bool_)
     for condition in conditions:

@@ -106,9 +106,9 @@ def _find_log_starts(
 def _keep_moves(starts: LogStarts, segment_of_start: Ints, row_of_start: Ints) -> tuple[LogStarts, Ints, Ints]:
     """Return the first row of each segment, and the rows with a log start above all before it."""
     start_index = segment_starts(segment_of_start)
-    highest = running_maximum_of_offsets(starts.log_start, start_index)
+    highest_start = running_maximum_of_offsets(starts.log_start, start_index)
     is_first = start_index == np.arange(len(starts))
-    is_move = is_first | (starts.log_start > np.roll(highest, 1))
+    is_move = is_first | (starts.log_start > np.roll(highest_start, 1))
     return starts.take(is_move), segment_of_start[is_move], row_of_start[is_move]
 
 
@@ -145,8 +145,8 @@ def _measure_evidence(
 def _carry_log_starts(starts: LogStarts, first_of_sequence: Ints, carried_starts: LogStarts) -> LogStarts:
     """Return the last log starts of each key: those of its last sequence, or the carried ones if it has no other."""
     key_ends = np.flatnonzero(is_segment_end(starts.key))
-    is_of_last_sequence = np.isin(first_of_sequence, first_of_sequence[key_ends])
-    kept_starts = starts.take(is_among_last(is_of_last_sequence, starts.key, _CARRIED))
+    is_in_last_sequence = np.isin(first_of_sequence, first_of_sequence[key_ends])
+    kept_starts = starts.take(is_among_last(is_in_last_sequence, starts.key, _CARRIED))
     starts_of_other_keys = carried_starts.take(~np.isin(carried_starts.key, kept_starts.key))
     all_starts = LogStarts.join(starts_of_other_keys, kept_starts)
     return all_starts.take(np.argsort(all_starts.key, kind="stable"))

@@ -59,7 +59,7 @@ def new_observations(
         member_count=unknown_values,
         commit_ms=unknown_values,
         repeated_commits=unknown_values,
-        highest=committed_offset,
+        highest_offset=committed_offset,
     )
 
 
@@ -87,7 +87,7 @@ def make_observations(lag_rows: LagRows, log_ends: LogEnds, commits: Commits) ->
         member_count=_find_member_counts(lag_rows, commits),
         commit_ms=np.where(commit_us == NULL, NULL, commit_us // 1_000),
         repeated_commits=repeated_commits,
-        highest=_find_highest(lag_rows, commits),
+        highest_offset=_find_highest_offset(lag_rows, commits),
     )
 
 
@@ -102,7 +102,7 @@ def _find_member_counts(lag_rows: LagRows, commits: Commits) -> Ints:
     return np.where(is_fresh, take(samples.member_count, sample_index), NULL)
 
 
-def _find_highest(lag_rows: LagRows, commits: Commits) -> Ints:
+def _find_highest_offset(lag_rows: LagRows, commits: Commits) -> Ints:
     """Return for each row the highest offset that was committed after the key's previous row, up to the row.
 
     Records also show commits between two observations. If a row has its commit from a sample, the records before it
@@ -111,14 +111,14 @@ def _find_highest(lag_rows: LagRows, commits: Commits) -> Ints:
     records = commits.take(commits.is_record & ~commits.is_deletion)
     row_of_record = first_index_at((lag_rows.key, lag_rows.at_us), (records.key, records.at_us))
     is_same_incarnation = take(lag_rows.incarnation, row_of_record, -1) == records.incarnation
-    is_of_row = is_same_incarnation & take(lag_rows.is_commit_record, row_of_record, missing=False)
+    is_matching = is_same_incarnation & take(lag_rows.is_commit_record, row_of_record, missing=False)
     highest_offset = lag_rows.committed_offset.copy()
-    record_offset = np.maximum(records.committed_offset, records.unseen_highest)
-    np.maximum.at(highest_offset, row_of_record[is_of_row], record_offset[is_of_row])
+    record_offset = np.maximum(records.committed_offset, records.unseen_highest_offset)
+    np.maximum.at(highest_offset, row_of_record[is_matching], record_offset[is_matching])
     return highest_offset
 
 
-def find_unseen_highest(lag_rows: LagRows, commits: Commits) -> Ints:
+def find_unseen_highest_offset(lag_rows: LagRows, commits: Commits) -> Ints:
     """Return what the next day's first row has to know: the highest offset that no row of this day has seen.
 
     Each record after the last row of its key gets the highest offset among these records of its incarnation. All other
@@ -126,12 +126,12 @@ def find_unseen_highest(lag_rows: LagRows, commits: Commits) -> Ints:
     """
     is_record = commits.is_record & ~commits.is_deletion
     is_unseen = is_record & (first_index_at((lag_rows.key, lag_rows.at_us), (commits.key, commits.at_us)) < 0)
-    unseen_highest = np.full(len(commits), NULL)
+    unseen_highest_offset = np.full(len(commits), NULL)
     records = commits.take(is_unseen)
     if len(records):
-        record_offset = np.maximum(records.committed_offset, records.unseen_highest)
-        unseen_highest[is_unseen] = segment_maximum(record_offset, records.key, records.incarnation)
-    return unseen_highest
+        record_offset = np.maximum(records.committed_offset, records.unseen_highest_offset)
+        unseen_highest_offset[is_unseen] = segment_maximum(record_offset, records.key, records.incarnation)
+    return unseen_highest_offset
 
 
 def _find_records(lag_rows: LagRows, commits: Commits) -> tuple[Ints, Ints]:

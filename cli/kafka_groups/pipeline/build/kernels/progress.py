@@ -1,10 +1,10 @@
-"""The progress of keys at each observation: moves, waits, offsets to reach again, and time without members.
+"""The progress of keys at each observation: changed offsets, waits, offsets to reach again, and time without members.
 
 `kafka_groups.groups.lag.progress` computes the same from one poll after another, and tests compare both. The result has
 the fields of `kafka_groups.verdicts.Evidence`. The tables know more than polls do: when commits were written, and
 commits that repeat an offset.
 
-Five observations of one key, a minute apart, which moves after two minutes of waiting (times in ms):
+Five observations of one key, a minute apart, whose offset changes after two minutes of waiting (times in ms):
 
     >>> minutes = np.arange(5) * 60_000
     >>> from kafka_groups.pipeline.build.kernels.observations import new_observations
@@ -12,7 +12,7 @@ Five observations of one key, a minute apart, which moves after two minutes of w
     ...     at_ms=minutes, committed_offset=np.array([10, 10, 30, 30, 30]), log_end=np.array([20, 30, 40, 50, 60])
     ... )
     >>> progress, evidence = measure_progress(observations, KeyProgress.empty(), Limits())
-    >>> evidence["waiting_ms"], evidence["moves"]
+    >>> evidence["waiting_ms"], evidence["offset_changes"]
     (array([     0,  60000,      0,  60000, 120000]), array([0, 0, 1, 1, 1]))
     >>> evidence["usual_wait_ms"].round()
     array([     0.,      0., 120000., 119884., 119769.])
@@ -52,41 +52,46 @@ def measure_progress(
 
     `carried_progress` is the progress of each key before the observations, which are sorted by key and time. Return the
     progress after each observation, without verdicts (NULL), and the columns of `verdicts.Evidence` at each of them, by
-    name. Unknown numbers are NULL. After a gap in the observations a key may have moved at any time: its wait ends at
-    most 1.5 times the last interval after the previous observation.
+    name. Unknown numbers are NULL. After a gap in the observations the offset may have changed at any time: the wait
+    ends at most 1.5 times the last interval after the previous observation.
     """
     merged_rows, lag, commit_ms = _join_rows(carried_progress, observations)
     is_observed = merged_rows.rule == NULL
     start_index = segment_starts(*_segment_codes(merged_rows))
     previous_row = previous_indices(*_segment_codes(merged_rows))
-    has_moved = (previous_row >= 0) & (merged_rows.committed_offset != merged_rows.committed_offset[previous_row])
-    moved_ms = _find_move_times(merged_rows, previous_row, commit_ms)
+    has_changed = (previous_row >= 0) & (merged_rows.committed_offset != merged_rows.committed_offset[previous_row])
+    changed_ms = _find_change_times(merged_rows, previous_row, commit_ms)
 
     has_no_lag = is_observed & (lag != NULL) & (lag <= limits.allowed_lag)
-    begins_wait = (previous_row < 0) | has_moved
-    waiting_since_ms = np.where(is_observed, np.where(begins_wait, moved_ms, 0), merged_rows.waiting_since_ms)
+    begins_wait = (previous_row < 0) | has_changed
+    waiting_since_ms = np.where(is_observed, np.where(begins_wait, changed_ms, 0), merged_rows.waiting_since_ms)
     waiting_since_ms = running_maximum(np.where(has_no_lag, merged_rows.at_ms, waiting_since_ms), start_index)
-    unread_before_move = np.maximum(0, merged_rows.log_end[previous_row] - merged_rows.committed_offset)
-    last_move_row = last_index_until(has_moved | ~is_observed, start_index)
+    unread_at_change = np.maximum(0, merged_rows.log_end[previous_row] - merged_rows.committed_offset)
+    last_change_row = last_index_until(has_changed | ~is_observed, start_index)
     interval_ms = _measure_intervals(merged_rows, previous_row)
     max_interval_ms = np.where(is_observed, interval_ms, merged_rows.last_interval_ms)[previous_row] * 3 // 2
-    latest_move_ms = take(merged_rows.at_ms, previous_row) + np.where(
+    latest_change_ms = take(merged_rows.at_ms, previous_row) + np.where(
         max_interval_ms > 0, np.minimum(interval_ms, max_interval_ms), interval_ms
     )
     wait_ms = np.where(
-        has_moved, np.maximum(1, np.minimum(moved_ms, latest_move_ms) - waiting_since_ms[previous_row]), 0
+        has_changed, np.maximum(1, np.minimum(changed_ms, latest_change_ms) - waiting_since_ms[previous_row]), 0
     )
     has_fallen = _find_falls(merged_rows, previous_row)
     is_known_reset = _find_known_resets(merged_rows, previous_row, has_fallen)
     progress_of_rows = replace(
         merged_rows,
         waiting_since_ms=waiting_since_ms,
-        moves=running_count(has_moved, start_index) + np.where(is_observed, 0, merged_rows.moves)[start_index],
-        highest=_find_highest(merged_rows, has_fallen, is_known_reset, start_index),
+        offset_changes=running_count(has_changed, start_index)
+        + np.where(is_observed, 0, merged_rows.offset_changes)[start_index],
+        highest_offset=_find_highest_offset(merged_rows, has_fallen, is_known_reset, start_index),
         offset_before_reset=np.where(
-            is_known_reset, np.maximum(merged_rows.highest, take(merged_rows.committed_offset, previous_row)), NULL
+            is_known_reset,
+            np.maximum(merged_rows.highest_offset, take(merged_rows.committed_offset, previous_row)),
+            NULL,
         ),
-        unread_at_move=take(np.where(is_observed, unread_before_move, merged_rows.unread_at_move), last_move_row),
+        unread_at_last_change=take(
+            np.where(is_observed, unread_at_change, merged_rows.unread_at_last_change), last_change_row
+        ),
         empty_since_ms=_find_empty_since(merged_rows, start_index),
         **_find_strongest(merged_rows, _WAITS, wait_ms, start_index),
         last_interval_ms=interval_ms,
@@ -121,8 +126,8 @@ def _segment_codes(rows: KeyProgress) -> tuple[Ints, Ints, Ints]:
     return rows.key, rows.incarnation, rows.log_number
 
 
-def _find_move_times(rows: KeyProgress, previous_row: Ints, commit_ms: Ints) -> Ints:
-    """Return for each row when the key moved, if the row shows a move, in ms since 1970.
+def _find_change_times(rows: KeyProgress, previous_row: Ints, commit_ms: Ints) -> Ints:
+    """Return for each row when the offset changed, if the row shows a change, in ms since 1970.
 
     This is the time of the commit if it is known, but not before the previous row; else the time of the row.
     `previous_row` is the index of the previous row in the segment, and `commit_ms` the time of the row's commit; NULL
@@ -166,7 +171,7 @@ def _shift_values(values: Ints, start_index: Ints) -> Ints:
 def _find_falls(rows: KeyProgress, previous_row: Ints) -> Flags:
     """Return for each row whether it has a lower offset than the previous row, or than commits since that row."""
     has_fallen = (previous_row >= 0) & (rows.committed_offset < rows.committed_offset[previous_row])
-    has_fallen |= (rows.rule == NULL) & (rows.committed_offset < rows.highest)
+    has_fallen |= (rows.rule == NULL) & (rows.committed_offset < rows.highest_offset)
     return has_fallen
 
 
@@ -177,12 +182,12 @@ def _find_known_resets(rows: KeyProgress, previous_row: Ints, has_fallen: Flags)
     return is_known_reset
 
 
-def _find_highest(rows: KeyProgress, has_fallen: Flags, is_known_reset: Flags, start_index: Ints) -> Ints:
+def _find_highest_offset(rows: KeyProgress, has_fallen: Flags, is_known_reset: Flags, start_index: Ints) -> Ints:
     """Return for each row the highest committed offset since the last known reset of its segment."""
     is_beyond_end = rows.committed_offset > rows.log_end
-    if not (has_fallen.any() or is_beyond_end.any() or (rows.highest != rows.committed_offset).any()):
-        return rows.highest
-    bounded_offset = np.where(is_known_reset, rows.committed_offset, rows.highest)
+    if not (has_fallen.any() or is_beyond_end.any() or (rows.highest_offset != rows.committed_offset).any()):
+        return rows.highest_offset
+    bounded_offset = np.where(is_known_reset, rows.committed_offset, rows.highest_offset)
     # An offset above the log end belongs to an earlier log.
     bounded_offset = np.where(rows.rule == NULL, np.minimum(bounded_offset, rows.log_end), bounded_offset)
     indices = np.arange(len(rows))
@@ -234,15 +239,15 @@ def usual_waits(progress: KeyProgress) -> Floats:
 
     Waits count less as they become older (`verdicts.WAIT_HALF_LIFE_MS`).
     """
-    return _usual_times(progress, _WAITS)
+    return _usual_durations(progress, _WAITS)
 
 
 def usual_intervals(progress: KeyProgress) -> Floats:
     """Return the usual interval between observations at each row, in ms, as `usual_waits` does for waits."""
-    return _usual_times(progress, _INTERVALS)
+    return _usual_durations(progress, _INTERVALS)
 
 
-def _usual_times(progress: KeyProgress, column_names: tuple[str, str]) -> Floats:
+def _usual_durations(progress: KeyProgress, column_names: tuple[str, str]) -> Floats:
     """Return at each row the duration in ms that follows from the second greatest strength, or the only one; else 0.
 
     `column_names` are the columns with both strengths.
@@ -268,16 +273,16 @@ def _gather_evidence(observations: Observations, progress: KeyProgress) -> dict[
     return {
         "lag": observations.lag,
         "members": observations.member_count,
-        "moves": progress.moves,
+        "offset_changes": progress.offset_changes,
         "waiting_ms": at_ms - progress.waiting_since_ms,
         "silent_ms": at_ms - silent_since_ms,
         "usual_wait_ms": usual_waits(progress),
         "empty_ms": np.where(is_empty, at_ms - progress.empty_since_ms, NULL),
         "repeated_commits": observations.repeated_commits,
-        "to_reach": np.maximum(0, progress.highest - observations.committed_offset),
+        "to_reach": np.maximum(0, progress.highest_offset - observations.committed_offset),
         "lost_records": observations.lost_records,
         # No table has the retention of topics.
         "retention_ms": np.full(len(observations), NULL),
         "retention_left_ms": np.full(len(observations), NULL),
-        "unread_at_move": progress.unread_at_move,
+        "unread_at_last_change": progress.unread_at_last_change,
     }

@@ -107,5 +107,5 @@ def measure_rates_of_day(carried_rows: RateRows, lag_rows: LagRows) -> tuple[Rat
     order = np.lexsort((all_rows.at_us, all_rows.key))
     rate_rows = all_rows.take(order)
     # Lag rows are sorted, too, so the day's rows stay in their order.
-    is_of_day = order >= len(carried_rows)
-    return rate_rows, measure_rates(rate_rows).take(is_of_day)
+    is_on_day = order >= len(carried_rows)
+    return rate_rows, measure_rates(rate_rows).take(is_on_day)

@@ -85,10 +85,10 @@ def measure_time_lag(lag_rows: LagRows, log_ends: LogEnds, points: TimePoints) -
     min_time_lag_ms = _measure_lower_bound(points, neighbours, now_ms)
     log_start = log_ends.log_start[lag_rows.observation]
     last_stable = log_ends.last_stable[lag_rows.observation]
-    is_of_present_log = (log_ends.topic_id[lag_rows.observation] != NULL) | (
+    is_in_present_log = (log_ends.topic_id[lag_rows.observation] != NULL) | (
         write_times.written_ms > lag_rows.deleted_us // 1_000
     )
-    is_written = (write_times.written_ms != NULL) & (write_times.written_ms <= now_ms) & is_of_present_log
+    is_written = (write_times.written_ms != NULL) & (write_times.written_ms <= now_ms) & is_in_present_log
     record_age_ms = now_ms - write_times.written_ms
     # The first condition that holds decides.
     conditions = [
@@ -97,7 +97,7 @@ def measure_time_lag(lag_rows: LagRows, log_ends: LogEnds, points: TimePoints) -
         (log_start != NULL) & (lag_rows.committed_offset < log_start),
         is_written & write_times.is_record_time,
         is_written,
-        (min_time_lag_ms != NULL) & ((write_times.written_ms == NULL) | is_of_present_log),
+        (min_time_lag_ms != NULL) & ((write_times.written_ms == NULL) | is_in_present_log),
     ]
     return TimeLags(
         time_lag_ms=np.select(conditions, [0, 0, min_time_lag_ms, record_age_ms, record_age_ms, min_time_lag_ms], NULL),

@@ -6,7 +6,7 @@ A group that stopped three minutes ago, and one that has no lag; unknown numbers
 
     >>> evidence = {
     ...     "lag": np.array([30.0, 0.0]),
-    ...     "moves": np.array([9.0, 9.0]),
+    ...     "offset_changes": np.array([9.0, 9.0]),
     ...     "silent_ms": np.array([180_000.0, 180_000.0]),
     ...     "usual_wait_ms": np.array([5_000.0, 5_000.0]),
     ... }
@@ -22,8 +22,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from kafka_groups.pipeline.build.frames import KeyProgress, LagFloors, LogStarts, Observations
-from kafka_groups.pipeline.build.kernels.lag_floors import carry_floors, measure_growths
+from kafka_groups.pipeline.build.frames import KeyProgress, LagMinima, LogStarts, Observations
+from kafka_groups.pipeline.build.kernels.lag_minima import carry_minima, measure_growths
 from kafka_groups.pipeline.build.kernels.log_starts import measure_deletion
 from kafka_groups.pipeline.build.kernels.progress import (
     find_previous_offsets,
@@ -56,14 +56,14 @@ Evidence = Mapping[str, Floats]
 def judge_observations(
     observations: Observations,
     carried_progress: KeyProgress,
-    carried_floors: LagFloors,
+    carried_minima: LagMinima,
     carried_starts: LogStarts,
     limits: Limits,
     rules: Sequence[Rule] = RULES,
-) -> tuple[KeyProgress, LagFloors, LogStarts]:
-    """Judge all observations; return the progress after each, with its verdict, and floors and log starts to carry on.
+) -> tuple[KeyProgress, LagMinima, LogStarts]:
+    """Judge all observations; return the progress after each, with its verdict, and minima and log starts to carry on.
 
-    `observations` are sorted by key and time; `carried_progress`, `carried_floors` and `carried_starts` come from
+    `observations` are sorted by key and time; `carried_progress`, `carried_minima` and `carried_starts` come from
     earlier days.
     """
     progress, evidence = measure_progress(observations, carried_progress, limits)
@@ -71,10 +71,10 @@ def judge_observations(
     previous_offset = find_previous_offsets(observations, carried_progress)
     deletion_evidence, log_starts = measure_deletion(observations, previous_offset, carried_starts)
     known_evidence = {**{name: to_known(values) for name, values in evidence.items()}, **deletion_evidence}
-    floors, growths = _measure_growths(observations, carried_floors, has_lag, progress)
+    minima, growths = _measure_growths(observations, carried_minima, has_lag, progress)
     rule_of_row = judge_evidence(known_evidence, growths, limits, rules)
     verdict_since_ms = _find_verdict_starts(progress, carried_progress, rule_of_row)
-    return replace(progress, rule=rule_of_row, verdict_since_ms=verdict_since_ms), floors, log_starts
+    return replace(progress, rule=rule_of_row, verdict_since_ms=verdict_since_ms), minima, log_starts
 
 
 def judge_evidence(
@@ -127,27 +127,27 @@ def _compare(comparison: Comparison, columns: Evidence) -> Any:
 
 
 def _measure_growths(
-    observations: Observations, carried_floors: LagFloors, has_lag: Flags, progress: KeyProgress
-) -> tuple[LagFloors, dict[int, Evidence]]:
-    """Return the floors that the next day needs, and the growth of the lag at each observation with a lag."""
+    observations: Observations, carried_minima: LagMinima, has_lag: Flags, progress: KeyProgress
+) -> tuple[LagMinima, dict[int, Evidence]]:
+    """Return the minima that the next day needs, and the growth of the lag at each observation with a lag."""
     is_known = observations.lag != NULL
-    column_names = LagFloors.names()
-    day_floors = LagFloors(**{name: getattr(observations, name)[is_known] for name in column_names})
-    all_floors = LagFloors.join(carried_floors, day_floors)
-    order = np.lexsort((all_floors.at_ms, all_floors.log_number, all_floors.incarnation, all_floors.key))
-    sorted_floors = all_floors.take(order)
-    is_of_day = order >= len(carried_floors)
-    is_wanted = np.zeros(len(sorted_floors), np.bool_)
-    is_wanted[is_of_day] = has_lag[is_known]
-    wait_ms = np.zeros(len(sorted_floors))
-    interval_ms = np.zeros(len(sorted_floors))
-    wait_ms[is_of_day] = usual_waits(progress)[is_known]
-    interval_ms[is_of_day] = usual_intervals(progress)[is_known]
+    column_names = LagMinima.names()
+    day_minima = LagMinima(**{name: getattr(observations, name)[is_known] for name in column_names})
+    all_minima = LagMinima.join(carried_minima, day_minima)
+    order = np.lexsort((all_minima.at_ms, all_minima.log_number, all_minima.incarnation, all_minima.key))
+    sorted_minima = all_minima.take(order)
+    is_on_day = order >= len(carried_minima)
+    is_wanted = np.zeros(len(sorted_minima), np.bool_)
+    is_wanted[is_on_day] = has_lag[is_known]
+    wait_ms = np.zeros(len(sorted_minima))
+    interval_ms = np.zeros(len(sorted_minima))
+    wait_ms[is_on_day] = usual_waits(progress)[is_known]
+    interval_ms[is_on_day] = usual_intervals(progress)[is_known]
     growths: dict[int, Evidence] = {
-        third_ms: {name: place_where(is_known, values[is_of_day]) for name, values in growth.items()}
-        for third_ms, growth in measure_growths(sorted_floors, is_wanted, wait_ms, interval_ms).items()
+        third_ms: {name: place_where(is_known, values[is_on_day]) for name, values in growth.items()}
+        for third_ms, growth in measure_growths(sorted_minima, is_wanted, wait_ms, interval_ms).items()
     }
-    return carry_floors(sorted_floors), growths
+    return carry_minima(sorted_minima), growths
 
 
 def _find_verdict_starts(progress: KeyProgress, carried_progress: KeyProgress, rule_of_row: Ints) -> Ints:

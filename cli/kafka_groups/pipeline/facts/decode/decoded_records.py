@@ -97,11 +97,11 @@ def rows_by_table(records: pa.RecordBatch) -> dict[Table, pa.RecordBatch]:
     """
     rows: dict[Table, pa.RecordBatch] = {}
     for kind, (table, struct_name) in _TABLE_BY_KIND.items():
-        is_of_kind = pc.equal(records["kind"], kind)
-        if is_of_kind.true_count == records.num_rows > 0:
+        has_kind = pc.equal(records["kind"], kind)
+        if has_kind.true_count == records.num_rows > 0:
             rows[table] = _to_table_rows(table, struct_name, records)
-        elif is_of_kind.true_count:
-            rows[table] = _to_table_rows(table, struct_name, records.filter(is_of_kind))
+        elif has_kind.true_count:
+            rows[table] = _to_table_rows(table, struct_name, records.filter(has_kind))
     return rows
 
 

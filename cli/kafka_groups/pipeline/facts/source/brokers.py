@@ -18,7 +18,7 @@ from kafka_groups.admin.librdkafka import (
     open_admin_client,
     open_consumer,
 )
-from kafka_groups.errors import SettingsError, SourceError, TokenFailedError, UnreachableError
+from kafka_groups.errors import MissingFeatureError, SettingsError, SourceError, TokenFailedError, UnreachableError
 from kafka_groups.pipeline.facts.decode.partitioner import partition_for
 from kafka_groups.pipeline.facts.source.addresses import unreachable_reason
 from kafka_groups.pipeline.facts.source.position import Position
@@ -220,7 +220,7 @@ def new_admin(client: ClientProperties, timeout_s: float, on_error: ErrorCallbac
     """
     try:
         return open_admin_client(client, on_error=on_error, token_timeout_s=timeout_s)
-    except (SettingsError, TokenFailedError) as error:
+    except (SettingsError, TokenFailedError, MissingFeatureError) as error:
         raise SourceError(str(error)) from None
 
 
@@ -234,14 +234,15 @@ def new_consumer(client: ClientProperties, timeout_s: float, properties: Mapping
     try:
         reading = {**_CONSUMER_PROPERTIES, **(properties or {})}
         return open_consumer(Consumer, client, reading, token_timeout_s=timeout_s)
-    except (SettingsError, TokenFailedError) as error:
+    except (SettingsError, TokenFailedError, MissingFeatureError) as error:
         raise SourceError(str(error)) from None
 
 
 def check_client(client: ClientProperties, timeout_s: float) -> None:
     """Raise SettingsError with librdkafka's own words if it refuses one of these properties.
 
-    Raises TokenFailedError if a token of the user cannot be fetched within `timeout_s` seconds.
+    Raises TokenFailedError if a token of the user cannot be fetched within `timeout_s` seconds, and MissingFeatureError
+    if librdkafka is built without what the properties need.
     """
     open_consumer(Consumer, client, _CONSUMER_PROPERTIES, token_timeout_s=timeout_s).close()
 

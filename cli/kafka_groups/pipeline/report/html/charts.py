@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from kafka_groups.pipeline.report.history import GroupHistory, History, Rebalance
-from kafka_groups.pipeline.report.html.markup import Cell, embedded, name, row, table, text
-from kafka_groups.pipeline.report.html.member_tables import task_tables
+from kafka_groups.pipeline.report.html.markup import Cell, embed_json, escape_name, escape_text, make_row, make_table
+from kafka_groups.pipeline.report.html.member_tables import render_task_tables
 from kafka_groups.pipeline.report.notation import (
     describe_duration,
     describe_lag,
@@ -33,14 +33,16 @@ _QUALITIES: Final = {
 }
 
 
-def chart_section(history: History, group: GroupHistory, group_number: int) -> str:
+def render_chart_section(history: History, group: GroupHistory, group_number: int) -> str:
     """Return the section of a group; the summary links to it by the group's number."""
-    title = f'<h3 id="group-{group_number}-name">{name(group.group)}</h3>{verdict_label(verdict_word(group))}'
+    title = (
+        f'<h3 id="group-{group_number}-name">{escape_name(group.group)}</h3>{render_verdict_label(verdict_word(group))}'
+    )
     return (
         f'<section class="group" id="group-{group_number}" aria-labelledby="group-{group_number}-name">\n'
         f'<div class="title">{title}</div>\n'
         f'<p class="standing">{_describe_state(history, group)}</p>\n'
-        f"{_render_figure(history, group)}\n{_render_rebalances(group)}{task_tables(history, group)}</section>"
+        f"{_render_figure(history, group)}\n{_render_rebalances(group)}{render_task_tables(history, group)}</section>"
     )
 
 
@@ -49,11 +51,11 @@ def verdict_word(group: GroupHistory) -> str | None:
     return group.verdict if group.deleted_ms is None else "deleted"
 
 
-def verdict_label(verdict: str | None) -> str:
+def render_verdict_label(verdict: str | None) -> str:
     """Return a verdict as a label in its colour."""
     if verdict is None:
         return '<span class="verdict">not judged</span>'
-    return f'<span class="verdict {text(verdict.lower())}">{text(verdict)}</span>'
+    return f'<span class="verdict {escape_text(verdict.lower())}">{escape_text(verdict)}</span>'
 
 
 def _describe_state(history: History, group: GroupHistory) -> str:
@@ -63,16 +65,16 @@ def _describe_state(history: History, group: GroupHistory) -> str:
     lag_start = describe_lag_start(group)
     has_old_row = group.evaluated_ms is not None and history.has_old_row(group)
     state_parts = [
-        f"cluster {name(group.cluster_id)}" if len(history.clusters) > 1 else None,
+        f"cluster {escape_name(group.cluster_id)}" if len(history.clusters) > 1 else None,
         _describe_deletion(group),
         f"as of {describe_minute(group.evaluated_ms or 0)}" if has_old_row else None,
-        None if group.state is None else text(group.state),
+        None if group.state is None else escape_text(group.state),
         None if group.member_count is None else count_of(group.member_count, "member"),
         None if lag is None else f"lag {lag}",
         None if time_lag is None else f"time lag {time_lag}",
         None if lag_start is None else f"behind since {lag_start}",
         None if group.catch_up_ms is None else f"caught up in {format_duration(group.catch_up_ms)} at these rates",
-        None if group.rule is None else f"rule: {text(group.rule)}",
+        None if group.rule is None else f"rule: {escape_text(group.rule)}",
     ]
     return " · ".join(state_part for state_part in state_parts if state_part is not None)
 
@@ -87,7 +89,7 @@ def _describe_deletion(group: GroupHistory) -> str | None:
 def _render_figure(history: History, group: GroupHistory) -> str:
     """Return the chart of a group: its data, which page.js draws. Without lag and rebalances, return a sentence."""
     attributes = (
-        f'data-group="{text(group.group)}" data-cluster="{text(group.cluster_id)}" '
+        f'data-group="{escape_text(group.group)}" data-cluster="{escape_text(group.cluster_id)}" '
         f'data-rebalances="{len(group.rebalances or ())}"'
     )
     chart_data = _make_chart_data(history, group)
@@ -102,7 +104,7 @@ def _render_figure(history: History, group: GroupHistory) -> str:
     return (
         f'<figure class="{css_classes}" {attributes}>\n'
         f'<div class="plot" role="img" aria-label="{_describe_chart(group)}"></div>\n'
-        f'{caption}<script type="application/json">{embedded(chart_data)}</script>\n</figure>'
+        f'{caption}<script type="application/json">{embed_json(chart_data)}</script>\n</figure>'
     )
 
 
@@ -144,7 +146,7 @@ def _describe_chart(group: GroupHistory) -> str:
     lags = [point.lag for point in group.points if point.lag is not None]
     lag_text = f"from {lags[0]:,} to {lags[-1]:,}, at most {max(lags):,}" if lags else "not known"
     rebalances_text = "rebalances unknown" if group.rebalances is None else count_of(len(group.rebalances), "rebalance")
-    return f"Lag of {text(group.group)} over the period: {lag_text}; {rebalances_text}."
+    return f"Lag of {escape_text(group.group)} over the period: {lag_text}; {rebalances_text}."
 
 
 def _render_rebalances(group: GroupHistory) -> str:
@@ -167,18 +169,18 @@ def _render_rebalances(group: GroupHistory) -> str:
         Cell(None, "Left", "number"),
     ]
     rows = [_render_rebalance(rebalance) for rebalance in newest_rebalances]
-    table_markup = table(headers, rows, label=f"Rebalances of {text(group.group)}")
+    table_markup = make_table(headers, rows, label=f"Rebalances of {escape_text(group.group)}")
     return f"<details><summary>{summary_text}</summary>\n{table_markup}</details>\n"
 
 
 def _render_rebalance(rebalance: Rebalance) -> str:
     duration = None if rebalance.duration_ms is None else format_duration(rebalance.duration_ms)
-    return row(
+    return make_row(
         Cell(describe_minute(rebalance.started_ms), "Started"),
         [
             Cell(str(rebalance.generation), "Generation", "number"),
             Cell(duration, "Took", "number"),
-            Cell(text(_QUALITIES.get(rebalance.duration_quality, rebalance.duration_quality)), "Measured"),
+            Cell(escape_text(_QUALITIES.get(rebalance.duration_quality, rebalance.duration_quality)), "Measured"),
             Cell(show_count(rebalance.joined), "Joined", "number"),
             Cell(show_count(rebalance.left), "Left", "number"),
         ],

@@ -20,27 +20,27 @@ class Cell(NamedTuple):
     classes: str = ""
 
 
-def text(content: object) -> str:
+def escape_text(content: object) -> str:
     """Return the value as text, also for attributes, with visible control and direction characters."""
     return escape(escape_controls(str(content)))
 
 
-def name(value: str) -> str:
+def escape_name(value: str) -> str:
     """Return a name from the cluster, which may be written from right to left."""
-    return f"<bdi>{text(value)}</bdi>"
+    return f"<bdi>{escape_text(value)}</bdi>"
 
 
-def embedded(value: Any) -> str:
+def embed_json(value: Any) -> str:
     """Return the value as JSON that cannot close the script element around it."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def row(head_cell: Cell, cells: Iterable[Cell]) -> str:
+def make_row(head_cell: Cell, cells: Iterable[Cell]) -> str:
     """Return a row of a table; a phone shows it as a card."""
     return f'<tr><th scope="row"{_classes(head_cell.classes)}>{head_cell.markup}</th>{"".join(map(_cell, cells))}</tr>'
 
 
-def table(headers: Sequence[Cell], rows: Iterable[str], *, label: str, classes: str = "") -> str:
+def make_table(headers: Sequence[Cell], rows: Iterable[str], *, label: str, classes: str = "") -> str:
     """Return a table that scrolls within the page, unless a phone shows it as cards."""
     head_markup = "".join(f'<th scope="col"{_classes(header.classes)}>{header.label}</th>' for header in headers)
     return (
@@ -49,7 +49,7 @@ def table(headers: Sequence[Cell], rows: Iterable[str], *, label: str, classes: 
     )
 
 
-def section(element_id: str, title: str, *content: str) -> str:
+def make_section(element_id: str, title: str, *content: str) -> str:
     """Return a section with its heading; `element_id` is the target of links to it."""
     content_markup = "\n".join(filter(None, content))
     return f'<section aria-labelledby="{element_id}">\n<h2 id="{element_id}">{title}</h2>\n{content_markup}\n</section>'

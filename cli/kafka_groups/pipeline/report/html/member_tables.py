@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kafka_groups.pipeline.report.history import GroupHistory, History
-from kafka_groups.pipeline.report.html.markup import Cell, name, row, table, text
+from kafka_groups.pipeline.report.html.markup import Cell, escape_name, escape_text, make_row, make_table
 from kafka_groups.pipeline.report.member_tasks import GroupTasks, MemberTasks, TaskChange
 from kafka_groups.pipeline.report.notation import describe_minute
 from kafka_groups.pipeline.report.task_notation import (
@@ -24,7 +24,7 @@ _MAX_CHANGES: Final = 100
 _ROLES: Final = {"active": "Active", "standby": "Standby", "warmup": "Warm-up"}
 
 
-def task_tables(history: History, group: GroupHistory) -> str:
+def render_task_tables(history: History, group: GroupHistory) -> str:
     """Return the tables of what the members of a group run; nothing if that is unknown."""
     tasks = group.tasks
     if tasks is None:
@@ -34,14 +34,14 @@ def task_tables(history: History, group: GroupHistory) -> str:
 
 def _render_details(history: History, group: GroupHistory, tasks: GroupTasks) -> Iterator[str]:
     notes_markup = "".join(
-        f'<p class="hint">{text(note)}</p>\n' for note in describe_unseen_members(tasks, from_ms=history.from_ms)
+        f'<p class="hint">{escape_text(note)}</p>\n' for note in describe_unseen_members(tasks, from_ms=history.from_ms)
     )
     if tasks.members:
         rows = [_render_member(history, member, has_roles=tasks.has_roles) for member in tasks.members]
         headers = [
             Cell(None, label) for label in ("Member", "Client", *_list_labels(has_roles=tasks.has_roles), "Since")
         ]
-        table_markup = table(headers, rows, label=f"Tasks of {text(group.group)}")
+        table_markup = make_table(headers, rows, label=f"Tasks of {escape_text(group.group)}")
         summary_text = f"tasks of {count_of(len(tasks.members), 'member')}"
         yield f"<details><summary>{summary_text}</summary>\n{notes_markup}{table_markup}</details>\n"
     else:
@@ -61,7 +61,7 @@ def _render_changes(history: History, group: GroupHistory, tasks: GroupTasks) ->
     )
     rows = [_render_change(history, change, has_roles=tasks.has_roles) for change in newest_changes]
     headers = [Cell(None, label) for label in ("At", "Member", "Gained", "Lost")]
-    table_markup = table(headers, rows, label=f"Changes of tasks of {text(group.group)}")
+    table_markup = make_table(headers, rows, label=f"Changes of tasks of {escape_text(group.group)}")
     return f"<details><summary>{summary_text}</summary>\n{table_markup}</details>\n"
 
 
@@ -83,7 +83,7 @@ def _render_member(history: History, member: MemberTasks, *, has_roles: bool) ->
         ),
         Cell(_describe_since(history, member), "Since"),
     ]
-    return row(Cell(name(member_name(member.member_id, member.client)), "Member"), cells)
+    return make_row(Cell(escape_name(member_name(member.member_id, member.client)), "Member"), cells)
 
 
 def _describe_since(history: History, member: MemberTasks) -> str:
@@ -93,7 +93,7 @@ def _describe_since(history: History, member: MemberTasks) -> str:
 
 
 def _render_change(history: History, change: TaskChange, *, has_roles: bool) -> str:
-    return row(
+    return make_row(
         Cell(describe_minute(change.at_ms, beside_ms=history.to_ms), "At"),
         [
             _make_cell(member_name(change.member_id, change.client), "Member"),
@@ -104,4 +104,4 @@ def _render_change(history: History, change: TaskChange, *, has_roles: bool) -> 
 
 
 def _make_cell(value: str | None, label: str) -> Cell:
-    return Cell(None if value is None else name(value), label)
+    return Cell(None if value is None else escape_name(value), label)

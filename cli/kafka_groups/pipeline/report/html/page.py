@@ -13,10 +13,10 @@ from typing import Final, TextIO
 from kafka_groups import __version__
 from kafka_groups.errors import PipelineError
 from kafka_groups.pipeline.report.history import GroupHistory, History
-from kafka_groups.pipeline.report.html.charts import chart_section, verdict_label, verdict_word
-from kafka_groups.pipeline.report.html.markup import Cell, name, row, section, table, text
-from kafka_groups.pipeline.report.html.summary import summary_table
-from kafka_groups.pipeline.report.html.verdict_list import verdict_list
+from kafka_groups.pipeline.report.html.charts import render_chart_section, render_verdict_label, verdict_word
+from kafka_groups.pipeline.report.html.markup import Cell, escape_name, escape_text, make_row, make_section, make_table
+from kafka_groups.pipeline.report.html.summary import render_summary_table
+from kafka_groups.pipeline.report.html.verdict_list import render_verdict_list
 from kafka_groups.pipeline.report.limits import first_of_each_kind
 from kafka_groups.pipeline.report.notation import describe_minute
 from kafka_groups.pipeline.report.text.footnotes import ORDER
@@ -59,12 +59,17 @@ def _list_facts(history: History) -> Iterator[tuple[str, str]]:
     yield "Period (UTC)", f"{describe_minute(history.from_ms)} to {describe_minute(history.to_ms)}"
     if history.evaluated_ms is not None:
         yield "Lag as of", describe_minute(history.evaluated_ms)
-    yield "Cluster" if len(history.clusters) == 1 else "Clusters", ", ".join(map(name, history.clusters)) or "none"
+    yield (
+        "Cluster" if len(history.clusters) == 1 else "Clusters",
+        ", ".join(map(escape_name, history.clusters)) or "none",
+    )
     yield "Groups", f"{history.groups_in_all:,}"
     verdicts = Counter(map(verdict_word, history.groups))
     if verdicts:
         # The verdicts are in the order of the groups: the worst first.
-        verdict_counts = "".join(f"<span>{verdict_label(word)} {count:,}</span>" for word, count in verdicts.items())
+        verdict_counts = "".join(
+            f"<span>{render_verdict_label(word)} {count:,}</span>" for word, count in verdicts.items()
+        )
         selection_note = (
             "" if len(history.groups) == history.groups_in_all else f" of the worst {len(history.groups):,}"
         )
@@ -85,14 +90,14 @@ def _render_links(history: History) -> str:
 
 def _render_sections(history: History, groups: tuple[GroupHistory, ...]) -> Iterator[str]:
     """Yield the sections of the page, with a chart for each of the groups."""
-    yield section(
+    yield make_section(
         "summary",
         "Summary",
         _describe_order(history, len(groups)),
-        summary_table(history, groups),
-        verdict_list(groups),
+        render_summary_table(history, groups),
+        render_verdict_list(groups),
     )
-    yield section("findings", "Findings", _render_findings(history))
+    yield make_section("findings", "Findings", _render_findings(history))
     legend = (
         '<p class="hint keys"><span><i class="key lag"></i>lag in records</span> '
         '<span><i class="key time-lag"></i>time lag, the age of the oldest record not yet read</span> '
@@ -100,9 +105,9 @@ def _render_sections(history: History, groups: tuple[GroupHistory, ...]) -> Iter
         '<span class="with-mouse">Drag over a chart to look closer, double click to go back.</span></p>'
         "<noscript><p>Charts need JavaScript; the tables do not.</p></noscript>"
     )
-    charts = [chart_section(history, group, group_number) for group_number, group in enumerate(groups, start=1)]
-    yield section("charts", "Charts", *((legend, *charts) if charts else ("<p>There is no group to draw.</p>",)))
-    yield section(
+    charts = [render_chart_section(history, group, group_number) for group_number, group in enumerate(groups, start=1)]
+    yield make_section("charts", "Charts", *((legend, *charts) if charts else ("<p>There is no group to draw.</p>",)))
+    yield make_section(
         "missing",
         "What is missing",
         _render_list("Gaps", history.gaps, "No records are known to be missing."),
@@ -133,13 +138,13 @@ def _render_findings(history: History) -> str:
     has_clusters = len(history.clusters) > 1
     labels = ["What", *(["Cluster"] if has_clusters else []), "Group", "Topic", "Why"]
     rows = [
-        row(
-            Cell(text(_KINDS.get(finding.kind, finding.kind)), "What"),
+        make_row(
+            Cell(escape_text(_KINDS.get(finding.kind, finding.kind)), "What"),
             [
-                *([Cell(name(finding.cluster_id), "Cluster")] if has_clusters else []),
-                Cell(None if finding.group is None else name(finding.group), "Group", "name"),
-                Cell(None if finding.topic is None else name(finding.topic), "Topic", "name"),
-                Cell(text(finding.message), "Why", "wide"),
+                *([Cell(escape_name(finding.cluster_id), "Cluster")] if has_clusters else []),
+                Cell(None if finding.group is None else escape_name(finding.group), "Group", "name"),
+                Cell(None if finding.topic is None else escape_name(finding.topic), "Topic", "name"),
+                Cell(escape_text(finding.message), "Why", "wide"),
             ],
         )
         for finding in first_of_each_kind(history.findings, _MAX_FINDINGS)
@@ -148,7 +153,7 @@ def _render_findings(history: History) -> str:
     omitted_note = (
         f"<p>{omitted_count:,} more are omitted; the report as JSON has them all.</p>" if omitted_count else ""
     )
-    return table([Cell(None, label) for label in labels], rows, label="Findings", classes="cards") + omitted_note
+    return make_table([Cell(None, label) for label in labels], rows, label="Findings", classes="cards") + omitted_note
 
 
 def _render_list(title: str, sentences: tuple[str, ...], empty_sentence: str) -> str:
@@ -159,7 +164,7 @@ def _render_list(title: str, sentences: tuple[str, ...], empty_sentence: str) ->
     omitted_count = len(sentences) - len(shown_sentences)
     if omitted_count:
         shown_sentences.append(f"{omitted_count:,} more are omitted; the report as JSON has them all.")
-    items = "".join(f"<li>{text(sentence)}</li>" for sentence in shown_sentences)
+    items = "".join(f"<li>{escape_text(sentence)}</li>" for sentence in shown_sentences)
     return f'<h3>{title}</h3>\n<ul class="plain">{items}</ul>'
 
 

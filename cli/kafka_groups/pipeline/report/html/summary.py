@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import Final
 
 from kafka_groups.pipeline.report.history import GroupHistory, History
-from kafka_groups.pipeline.report.html.charts import verdict_label, verdict_word
-from kafka_groups.pipeline.report.html.markup import Cell, name, row, table, text
+from kafka_groups.pipeline.report.html.charts import render_verdict_label, verdict_word
+from kafka_groups.pipeline.report.html.markup import Cell, escape_name, escape_text, make_row, make_table
 from kafka_groups.pipeline.report.notation import (
     describe_duration,
     describe_lag,
@@ -25,23 +25,23 @@ _PARTS: Final = 60
 _HEIGHT: Final = 20
 
 
-def summary_table(history: History, groups: Sequence[GroupHistory]) -> str:
+def render_summary_table(history: History, groups: Sequence[GroupHistory]) -> str:
     """Return a table with a row for each group, numbered from 1; nothing if there is no group."""
     if not groups:
         return ""
     cell_rows = [_make_cells(history, group, group_number) for group_number, group in enumerate(groups, start=1)]
-    rows = [row(head, cells) for head, *cells in cell_rows]
-    return table(cell_rows[0], rows, label="Summary of the groups", classes="cards")
+    rows = [make_row(head, cells) for head, *cells in cell_rows]
+    return make_table(cell_rows[0], rows, label="Summary of the groups", classes="cards")
 
 
 def _make_cells(history: History, group: GroupHistory, group_number: int) -> list[Cell]:
     """Return the cells of a group's row, which are also the headers of the table."""
-    cells = [Cell(f'<a href="#group-{group_number}">{name(group.group)}</a>', "Group")]
+    cells = [Cell(f'<a href="#group-{group_number}">{escape_name(group.group)}</a>', "Group")]
     if len(history.clusters) > 1:
-        cells.append(Cell(name(group.cluster_id), "Cluster"))
+        cells.append(Cell(escape_name(group.cluster_id), "Cluster"))
     cells += [
-        Cell(verdict_label(verdict_word(group)), "Verdict"),
-        Cell(None if group.state is None else text(group.state), "State"),
+        Cell(render_verdict_label(verdict_word(group)), "Verdict"),
+        Cell(None if group.state is None else escape_text(group.state), "State"),
         Cell(describe_lag(group), "Lag", "number"),
         Cell(describe_time_lag(group), "Time lag", "number"),
         Cell(_render_trend(history, group), "Lag over the period", "wide"),
@@ -86,9 +86,9 @@ def _render_trend(history: History, group: GroupHistory) -> str | None:
     known_lags = [lag for lag in lags if lag is not None]
     if not known_lags:
         return None
-    highest = max(1, *known_lags)
+    highest_lag = max(1, *known_lags)
     # SVG counts from the top: the highest lag has the height 0.
-    heights = [None if lag is None else round(_HEIGHT - max(0, lag) * _HEIGHT / highest, 1) for lag in lags]
+    heights = [None if lag is None else round(_HEIGHT - max(0, lag) * _HEIGHT / highest_lag, 1) for lag in lags]
     known_runs = [
         list(known_run)
         for is_known, known_run in groupby(enumerate(heights), lambda part_index: part_index[1] is not None)

@@ -8,7 +8,7 @@ from kafka_groups.pipeline.report.history import GroupHistory
 from kafka_groups.verdicts import MEANINGS, VERDICT_OF
 
 
-def verdict_list(groups: Sequence[GroupHistory]) -> str:
+def render_verdict_list(groups: Sequence[GroupHistory]) -> str:
     """Return the meanings of the rules that gave the groups their verdicts, the worst first; nothing without any."""
     rules = {group.rule for group in groups}
     items = [

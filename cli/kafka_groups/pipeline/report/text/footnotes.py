@@ -40,9 +40,9 @@ def footnotes(history: History, headers: Collection[str], *, is_unicode: bool) -
     if unused_count := sum(group.is_unused for group in history.groups):
         verb = "is" if unused_count == 1 else "are"
         yield f"{count_of(unused_count, 'unused group')} (Empty, no commit for a day) {verb} below the others."
-    at_most = "≤" if is_unicode else "<="
+    at_most_sign = "≤" if is_unicode else "<="
     deleted_groups = [group for group in history.groups if group.deleted_ms is not None]
-    deletions = [_describe_deletion(history, group, at_most) for group in deleted_groups]
+    deletions = [_describe_deletion(history, group, at_most_sign) for group in deleted_groups]
     yield from _first_notes(deletions, "Deleted", "deleted groups")
     yield from _first_notes(history.gaps, "Gap", "gaps")
     yield from _first_notes(history.missing, "Missing", "missing things")
@@ -90,10 +90,10 @@ def _longest_notes(history: History, *, is_unicode: bool) -> Iterator[str]:
         yield f"LONGEST: {sign} means at least: the next one began before all had joined."
 
 
-def _describe_deletion(history: History, group: GroupHistory, at_most: str) -> str:
+def _describe_deletion(history: History, group: GroupHistory, at_most_sign: str) -> str:
     """Return the id of a deleted group, its cluster if there are several, and when it was deleted."""
     cluster = f" on cluster {group.cluster_id}" if len(history.clusters) > 1 else ""
-    sign = at_most if group.deleted_is_bound else ""
+    sign = at_most_sign if group.deleted_is_bound else ""
     return f"{group.group}{cluster}, {sign}{format_minute(group.deleted_ms or 0)}"
 
 

@@ -143,17 +143,17 @@ def _make_row(history: History, group: GroupHistory, *, is_unicode: bool) -> His
         # This is no verdict, but readers look for it in this column, which is never omitted.
         verdict=group.verdict if group.deleted_ms is None else "deleted",
         rule=group.rule,
-        lag=format_lag(group, at_least="≥" if is_unicode else ">="),
-        time_lag=format_time_lag(group, at_least="≥" if is_unicode else ">="),
+        lag=format_lag(group, at_least_sign="≥" if is_unicode else ">="),
+        time_lag=format_time_lag(group, at_least_sign="≥" if is_unicode else ">="),
         trend=draw_sparkline(peaks, blocks=BLOCKS if is_unicode else DIGITS),
         # Rates from samples a minute apart are no finer than a tenth. With one decimal each, the points are aligned.
         consume_rate=None if group.consume_rate is None else round(group.consume_rate, 1),
         produce_rate=None if group.produce_rate is None else round(group.produce_rate, 1),
         catch_up=None if group.catch_up_ms is None else format_duration(group.catch_up_ms),
         as_of=None if group.evaluated_ms is None else format_minute(group.evaluated_ms),
-        since=format_lag_start(group, at_most="≤" if is_unicode else "<="),
+        since=format_lag_start(group, at_most_sign="≤" if is_unicode else "<="),
         rebalances=None if group.rebalances is None else len(group.rebalances),
-        longest=format_longest_rebalance(group, at_most="≤" if is_unicode else "<="),
+        longest=format_longest_rebalance(group, at_most_sign="≤" if is_unicode else "<="),
     )
 
 

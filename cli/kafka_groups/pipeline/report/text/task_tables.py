@@ -76,12 +76,16 @@ def draw_tasks(screen: Screen, tasks: GroupTasks, *, from_ms: int) -> None:
 
     `from_ms` is the start of the report's period, in ms since 1970.
     """
-    at_most = "≤" if screen.is_unicode else "<="
+    at_most_sign = "≤" if screen.is_unicode else "<="
     screen.out.write("\n")
     columns = _STREAMS_MEMBERS if tasks.has_roles else _WORKERS
-    write_table(screen, columns, [_member_row(member, at_most, has_roles=tasks.has_roles) for member in tasks.members])
+    write_table(
+        screen, columns, [_member_row(member, at_most_sign, has_roles=tasks.has_roles) for member in tasks.members]
+    )
     if any(member.since_is_bound for member in tasks.members):
-        print_note(screen, f"SINCE of a member: {at_most} means at or before, because no earlier row names the member.")
+        print_note(
+            screen, f"SINCE of a member: {at_most_sign} means at or before, because no earlier row names the member."
+        )
     for note in describe_unseen_members(tasks, from_ms=from_ms):
         print_note(screen, note)
     if not tasks.changes:
@@ -94,11 +98,11 @@ def draw_tasks(screen: Screen, tasks: GroupTasks, *, from_ms: int) -> None:
         print_note(screen, f"{count_of(earlier_count, 'earlier change')} of tasks; --format json has them all.")
 
 
-def _member_row(member: MemberTasks, at_most: str, *, has_roles: bool) -> MemberRow:
+def _member_row(member: MemberTasks, at_most_sign: str, *, has_roles: bool) -> MemberRow:
     row = MemberRow(
         name=member_name(member.member_id, member.client),
         client_id=member.client.client_id,
-        since=f"{at_most if member.since_is_bound else ''}{format_second(member.since_ms)}",
+        since=f"{at_most_sign if member.since_is_bound else ''}{format_second(member.since_ms)}",
     )
     if has_roles:
         roles = format_roles(member.tasks)

@@ -1,13 +1,13 @@
 """Growth of the lag over hours: the lowest lags of the three thirds of a window, at each observation.
 
-A *floor* is the lowest lag of a period of five minutes or of an hour. The last third ends with the current period, so
-its floor is known only until the observation; the thirds before it have whole periods. `kafka_groups.verdicts.Growth`
-defines what follows from three floors.
+A *minimum* is the lowest lag of a period of five minutes or of an hour; `kafka_groups.verdicts` calls it a floor. The
+last third ends with the current period, so its minimum is known only until the observation; the thirds before it have
+whole periods. `kafka_groups.verdicts.Growth` defines what follows from three minima.
 
 Observations of one key, ten minutes apart; each time, 100 records are produced and the lag grows by 10:
 
     >>> size = 7
-    >>> rows = LagFloors(
+    >>> rows = LagMinima(
     ...     key=np.zeros(size, np.int64),
     ...     incarnation=np.zeros(size, np.int64),
     ...     log_number=np.zeros(size, np.int64),
@@ -29,7 +29,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_groups.pipeline.build.frames import LagFloors
+from kafka_groups.pipeline.build.frames import LagMinima
 from kafka_groups.pipeline.build.kernels.segments import (
     is_segment_end,
     is_segment_start,
@@ -46,21 +46,21 @@ _WINDOW_BITS: Final = 5
 
 
 def measure_growths(
-    observed_lags: LagFloors, is_wanted: Flags, wait_ms: Floats, interval_ms: Floats
+    observed_lags: LagMinima, is_wanted: Flags, wait_ms: Floats, interval_ms: Floats
 ) -> dict[int, Mapping[str, Floats]]:
     """Measure how much the lag has grown over the three thirds of each window, at each wanted row.
 
-    `observed_lags` are observations with a known lag and carried floors, by key, incarnation, log number and time.
+    `observed_lags` are observations with a known lag and carried minima, by key, incarnation, log number and time.
     `wait_ms` is the usual wait at each row, `interval_ms` the usual interval between observations. Return the columns
-    of `verdicts.Growth` by the length of a third in ms. A row that is not wanted, or without one of its floors, is NaN.
+    of `verdicts.Growth` by the length of a third in ms. A row that is not wanted, or without one of its minima, is NaN.
     """
     segment_of_row = segment_starts(observed_lags.key, observed_lags.incarnation, observed_lags.log_number)
     growths: dict[int, Mapping[str, Floats]] = {}
     for period_ms, thirds_ms in _THIRDS_BY_PERIOD:
-        floors = _Floors.of(observed_lags, segment_of_row, period_ms)
+        minima = _PeriodMinima.of(observed_lags, segment_of_row, period_ms)
         wanted_rows = np.flatnonzero(is_wanted)
         for third_ms in thirds_ms:
-            thirds = floors.of_thirds(wanted_rows, third_ms // period_ms)
+            thirds = minima.of_thirds(wanted_rows, third_ms // period_ms)
             known_rows = wanted_rows[thirds.is_known()]
             known_thirds = thirds.take(thirds.is_known())
             fields = _measure_columns(
@@ -72,8 +72,8 @@ def measure_growths(
     return growths
 
 
-def carry_floors(observed_lags: LagFloors) -> LagFloors:
-    """Return the floors that the next day needs, in the order of `observed_lags`.
+def carry_minima(observed_lags: LagMinima) -> LagMinima:
+    """Return the minima that the next day needs, in the order of `observed_lags`.
 
     These belong to the last incarnation and log of each key, and are recent enough for a window of the next day.
     """
@@ -86,9 +86,9 @@ def carry_floors(observed_lags: LagFloors) -> LagFloors:
     carried_rows = []
     for period_ms, thirds_ms in _THIRDS_BY_PERIOD:
         segment_of_row = present_lags.key
-        floors = _Floors.of(present_lags, segment_of_row, period_ms)
+        minima = _PeriodMinima.of(present_lags, segment_of_row, period_ms)
         newest_period = present_lags.at_ms[np.searchsorted(segment_of_row, segment_of_row, "right") - 1] // period_ms
-        lowest_rows = floors.lowest
+        lowest_rows = minima.lowest
         is_recent = (
             present_lags.at_ms[lowest_rows] // period_ms >= newest_period[lowest_rows] - 3 * thirds_ms[-1] // period_ms
         )
@@ -98,9 +98,9 @@ def carry_floors(observed_lags: LagFloors) -> LagFloors:
 
 @dataclass(frozen=True, slots=True)
 class _Thirds:
-    """The floors of the window of each row, as indices of rows; -1 where a third has no observation.
+    """The minima of the window of each row, as indices of rows; -1 where a third has no observation.
 
-    `first`, `second` and `third` are the floors of the thirds before the row's period. `current` is the floor of that
+    `first`, `second` and `third` are the minima of the thirds before the row's period. `current` is the minimum of that
     period until the row.
     """
 
@@ -110,44 +110,44 @@ class _Thirds:
     current: Ints
 
     def is_known(self) -> Flags:
-        """Return for each row whether all three floors are known."""
+        """Return for each row whether all three minima are known."""
         known: Flags = (self.first >= 0) & (self.second >= 0) & (self.third >= 0)
         return known
 
     def take(self, is_selected: Flags) -> _Thirds:
-        """Return the floors of the rows that a mask selects."""
+        """Return the minima of the rows that a mask selects."""
         return _Thirds(
             self.first[is_selected], self.second[is_selected], self.third[is_selected], self.current[is_selected]
         )
 
 
 @dataclass(frozen=True, slots=True)
-class _Floors:
-    """The floor of each period with a row, by segment and period.
+class _PeriodMinima:
+    """The minimum of each period with a row, by segment and period.
 
-    A floor is stored as the index of the first row with the period's lowest lag.
+    A minimum is stored as the index of the first row with the period's lowest lag.
 
-    - `floor_of_row` has for each row the floor of its period until the row, and `period_index` the index of that
+    - `minimum_of_row` has for each row the minimum of its period until the row, and `period_index` the index of that
       period.
-    - `codes` are ascending numbers of the periods, and `lowest` are their floors.
-    - `tables` is a sparse table: `tables[i][p]` is the lowest rank among the 2^i periods starting at p. `floor_of_rank`
-      maps a rank to its floor. Lower lags rank lower; on ties, the earlier row does.
+    - `codes` are ascending numbers of the periods, and `lowest` are their minima.
+    - `tables` is a sparse table: `tables[i][p]` is the lowest rank among the 2^i periods starting at p.
+      `minimum_of_rank` maps a rank to its minimum. Lower lags rank lower; on ties, the earlier row does.
     """
 
-    floor_of_row: Ints
+    minimum_of_row: Ints
     period_index: Ints
     segment: Ints
     period: Ints
     codes: Ints
     lowest: Ints
     tables: tuple[Ints, ...]
-    floor_of_rank: Ints
+    minimum_of_rank: Ints
 
     @classmethod
-    def of(cls, observed_lags: LagFloors, segment_of_row: Ints, period_ms: int) -> _Floors:
-        """Find the floors of lags that are sorted by segment and time; `period_ms` is the length of a period."""
+    def of(cls, observed_lags: LagMinima, segment_of_row: Ints, period_ms: int) -> _PeriodMinima:
+        """Find the minima of lags that are sorted by segment and time; `period_ms` is the length of a period."""
         period_of_row = observed_lags.at_ms // period_ms
-        floor_of_row = (
+        minimum_of_row = (
             _find_running_lowest(observed_lags.lag, segment_starts(segment_of_row, period_of_row))
             if len(observed_lags)
             else segment_of_row
@@ -155,12 +155,12 @@ class _Floors:
         period_ends = (
             np.flatnonzero(is_segment_end(segment_of_row, period_of_row)) if len(observed_lags) else segment_of_row
         )
-        lowest = floor_of_row[period_ends]
-        floor_of_rank = np.lexsort((lowest, observed_lags.lag[lowest]))
-        rank_of_floor = np.empty(len(lowest), np.int64)
-        rank_of_floor[floor_of_rank] = np.arange(len(lowest))
+        lowest = minimum_of_row[period_ends]
+        minimum_of_rank = np.lexsort((lowest, observed_lags.lag[lowest]))
+        rank_of_minimum = np.empty(len(lowest), np.int64)
+        rank_of_minimum[minimum_of_rank] = np.arange(len(lowest))
         return cls(
-            floor_of_row=floor_of_row,
+            minimum_of_row=minimum_of_row,
             period_index=np.cumsum(is_segment_start(segment_of_row, period_of_row)) - 1
             if len(observed_lags)
             else segment_of_row,
@@ -168,36 +168,36 @@ class _Floors:
             period=period_of_row,
             codes=(segment_of_row[period_ends] << _PERIOD_BITS) + period_of_row[period_ends],
             lowest=lowest,
-            tables=_tabulate_minima(rank_of_floor),
-            floor_of_rank=lowest[floor_of_rank],
+            tables=_tabulate_minima(rank_of_minimum),
+            minimum_of_rank=lowest[minimum_of_rank],
         )
 
     def of_thirds(self, wanted_rows: Ints, periods_per_third: int) -> _Thirds:
-        """Return the floors of the window of each wanted row; a third has `periods_per_third` periods.
+        """Return the minima of the window of each wanted row; a third has `periods_per_third` periods.
 
         `wanted_rows` are indices of rows.
         """
-        period_indices, position_of_wanted = np.unique(self.period_index[wanted_rows], return_inverse=True)
+        period_indices, period_of_wanted_row = np.unique(self.period_index[wanted_rows], return_inverse=True)
         first, second, third = (
-            self._find_lowest(period_indices, periods_per_third * thirds_back, periods_per_third)[position_of_wanted]
+            self._find_lowest(period_indices, periods_per_third * thirds_back, periods_per_third)[period_of_wanted_row]
             for thirds_back in (3, 2, 1)
         )
-        return _Thirds(first, second, third, self.floor_of_row[wanted_rows])
+        return _Thirds(first, second, third, self.minimum_of_row[wanted_rows])
 
     def _find_lowest(self, period_indices: Ints, periods_back: int, periods_per_third: int) -> Ints:
-        """Return the floor of one third before each period, as the index of a row; -1 if it has no observation.
+        """Return the minimum of one third before each period, as the index of a row; -1 if it has no observation.
 
         The third begins `periods_back` periods before the period, and has `periods_per_third` periods. `period_indices`
         are the periods.
         """
-        first_floor = np.searchsorted(self.codes, self.codes[period_indices] - periods_back)
-        end_floor = np.searchsorted(self.codes, self.codes[period_indices] - periods_back + periods_per_third)
-        floor_count = end_floor - first_floor
+        first_minimum = np.searchsorted(self.codes, self.codes[period_indices] - periods_back)
+        end_minimum = np.searchsorted(self.codes, self.codes[period_indices] - periods_back + periods_per_third)
+        minimum_count = end_minimum - first_minimum
         lowest = np.full(len(period_indices), -1)
         for level, minima in enumerate(self.tables):
-            is_chosen = (floor_count >= 1 << level) & (floor_count < 2 << level)
-            lowest_rank = np.minimum(minima[first_floor[is_chosen]], minima[end_floor[is_chosen] - (1 << level)])
-            lowest[is_chosen] = self.floor_of_rank[lowest_rank]
+            is_chosen = (minimum_count >= 1 << level) & (minimum_count < 2 << level)
+            lowest_rank = np.minimum(minima[first_minimum[is_chosen]], minima[end_minimum[is_chosen] - (1 << level)])
+            lowest[is_chosen] = self.minimum_of_rank[lowest_rank]
         return lowest
 
 
@@ -229,28 +229,30 @@ def _tabulate_minima(ranks: Ints) -> tuple[Ints, ...]:
 
 
 def _measure_columns(
-    observed_lags: LagFloors, thirds: _Thirds, wait_ms: Floats, interval_ms: Floats, third_ms: int
+    observed_lags: LagMinima, thirds: _Thirds, wait_ms: Floats, interval_ms: Floats, third_ms: int
 ) -> dict[str, Array]:
-    """Return the columns of Growth for rows whose floors are all known; the last third includes the current period."""
-    first_floor = thirds.first
-    second_floor = thirds.second
-    third_floor = thirds.third
-    last_floor = np.where(
-        observed_lags.lag[thirds.current] < observed_lags.lag[third_floor], thirds.current, third_floor
+    """Return the columns of Growth for rows whose minima are all known; the last third includes the current period."""
+    first_minimum = thirds.first
+    second_minimum = thirds.second
+    third_minimum = thirds.third
+    last_minimum = np.where(
+        observed_lags.lag[thirds.current] < observed_lags.lag[third_minimum], thirds.current, third_minimum
     )
-    produced = (observed_lags.log_end[last_floor] - observed_lags.log_end[first_floor]).astype(np.float64)
+    produced = (observed_lags.log_end[last_minimum] - observed_lags.log_end[first_minimum]).astype(np.float64)
     records_per_poll = (
-        interval_ms * produced / (observed_lags.at_ms[last_floor] - observed_lags.at_ms[first_floor]).astype(np.float64)
+        interval_ms
+        * produced
+        / (observed_lags.at_ms[last_minimum] - observed_lags.at_ms[first_minimum]).astype(np.float64)
     )
     return {
-        "grown": observed_lags.lag[last_floor] - observed_lags.lag[first_floor],
-        "grown_early": observed_lags.lag[second_floor] - observed_lags.lag[first_floor],
-        "grown_late": observed_lags.lag[last_floor] - observed_lags.lag[second_floor],
+        "grown": observed_lags.lag[last_minimum] - observed_lags.lag[first_minimum],
+        "grown_early": observed_lags.lag[second_minimum] - observed_lags.lag[first_minimum],
+        "grown_late": observed_lags.lag[last_minimum] - observed_lags.lag[second_minimum],
         "produced": produced,
         "records_per_poll": records_per_poll,
         "records_per_poll_share": records_per_poll * wait_ms / float(third_ms),
         "chance_records": np.sqrt(np.maximum(0.0, produced)),
-        "previous_floor": observed_lags.lag[third_floor],
+        "previous_floor": observed_lags.lag[third_minimum],
         "third_ms": np.full(len(produced), float(third_ms)),
     }
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
 
-from tests.pipeline.oracle.world_logs import DataPartition, OffsetsPartition, Row, moment
+from tests.pipeline.oracle.simulated_logs import DataPartition, OffsetsPartition, Row, moment
 
 CONSUMER: Final = "ConsumerGroup"
 REBALANCE_TIMEOUT_MS: Final = 300_000
@@ -146,7 +146,7 @@ class Group:
         self.exists = True
 
     def join(self, ms: float, name: str) -> None:
-        """A member joins, which begins an epoch."""
+        """Add a member, which begins an epoch."""
         before = frozenset(self.members)
         self.write(ms, f"{CONSUMER}MemberMetadata", "member_metadata", member_id=name, topics=["topic-0"])
         self.members.append(name)
@@ -154,7 +154,7 @@ class Group:
         self.bump(ms, before)
 
     def leave(self, ms: float, name: str) -> None:
-        """A member leaves, which begins an epoch."""
+        """Remove a member, which begins an epoch."""
         before = frozenset(self.members)
         self._write_leaving(ms, name)
         self.members.remove(name)
@@ -169,7 +169,7 @@ class Group:
             self.write(ms, kind, event_type, is_tombstone=True, member_id=name)
 
     def reach(self, ms: float, name: str, epoch: int) -> None:
-        """A member reaches the epoch, unless it left or a later epoch began."""
+        """Record that a member reaches the epoch, unless it left or a later epoch began."""
         if self.kind != "consumer" or name not in self.members or epoch != self.generation:
             return
         self.write(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_groups.pipeline.doctor.metadata_versions import describe_level
+from kafka_groups.checks.metadata_versions import describe_level
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,8 @@ _VERSIONS: Final = (
     "4.4-IV1",
     "4.4-IV2",
 )
+# The newest release of the table.
+NEWEST_RELEASE: Final = _VERSIONS[-1].partition("-")[0]
 
 
 def describe_level(level: int) -> str:
@@ -52,3 +54,8 @@ def describe_level(level: int) -> str:
     if level > len(_VERSIONS):
         return f"{level} (newer than this version knows)"
     return f"{level} ({_VERSIONS[level - 1]})"
+
+
+def release_of(level: int) -> str | None:
+    """Return the release of a level, such as 4.3; None for one that no release of the table has."""
+    return _VERSIONS[level - 1].partition("-")[0] if 1 <= level <= len(_VERSIONS) else None

@@ -6,8 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
-from tests.pipeline.oracle.world_groups import Group, Reader
-from tests.pipeline.oracle.world_logs import (
+from tests.pipeline.oracle.simulated_groups import Group, Reader
+from tests.pipeline.oracle.simulated_logs import (
     Broker,
     DataPartition,
     OffsetsPartition,
@@ -21,7 +21,7 @@ Facts = dict[str, list[Row]]
 
 
 @dataclass
-class World:
+class SimulatedCluster:
     """A cluster, what was read of it in `facts` (rows by table), and what happened in its logs and groups.
 
     `is_lossy`: an ingest found records compacted. `is_fully_read`: ingests read every record that was written.
@@ -155,7 +155,7 @@ class World:
         }
 
     def _sample_coordinators(self, ms: float) -> None:
-        """A silent broker leaves the partitions of `__consumer_offsets` that it leads without log ends."""
+        """Sample `__consumer_offsets`: the partitions of a silent broker have no log ends."""
         for partition in self.offsets:
             end = None if partition.leader.is_silent(ms) else partition.next_offset
             self.facts["partition_offsets"].append(

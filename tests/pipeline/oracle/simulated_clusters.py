@@ -1,6 +1,6 @@
 """Seeded simulations of a small cluster over two to four days.
 
-Things happen in stretches of some 40 minutes, some of them across midnight; in between nothing is produced. Events lie
+Things happen in periods of some 40 minutes, some of them across midnight; in between nothing is produced. Events lie
 in the first 300 ms of a second and samples in its second half, so that nothing happens during a sample.
 """
 
@@ -12,19 +12,19 @@ from functools import partial
 from random import Random
 from typing import Final
 
-from tests.pipeline.oracle.world_facts import World
-from tests.pipeline.oracle.world_groups import Group, Reader, choose_offset
-from tests.pipeline.oracle.world_logs import DAY_MS, Broker, OffsetsPartition
+from tests.pipeline.oracle.simulated_facts import SimulatedCluster
+from tests.pipeline.oracle.simulated_groups import Group, Reader, choose_offset
+from tests.pipeline.oracle.simulated_logs import DAY_MS, Broker, OffsetsPartition
 
 MINUTE_MS: Final = 60_000
 _KINDS: Final = ("classic", "classic", "consumer", "consumer", "admin")
 
 
 class Simulation:
-    """A seeded run of events in the order of true time, which fills `world`."""
+    """A seeded run of events in the order of true time, which fills `cluster`."""
 
     def __init__(self, seed: int) -> None:
-        """Draw a cluster and let it live."""
+        """Simulate a random cluster from its creation to its last ingest."""
         self.chance = Random(seed)
         self.agenda: list[tuple[float, int, Callable[[float], None]]] = []
         chance = self.chance
@@ -33,22 +33,22 @@ class Simulation:
             brokers[1].clock_ahead_ms = chance.choice((10_000, 25_000, 60_000))
             brokers[2].clock_ahead_ms = chance.choice((0, 0, 400, 5_000))
         offsets = [OffsetsPartition(number, brokers[number % 3]) for number in range(4)]
-        self.world = World(seed, brokers, offsets)
+        self.cluster = SimulatedCluster(seed, brokers, offsets)
         self.is_compacted = seed % 3 == 1
         self.days = chance.randint(2, 4)
         self._add_topics()
         self._add_groups()
-        self.stretches = self._stretches()
-        for first_s, last_s in self.stretches:
+        self.periods = self._periods()
+        for first_s, last_s in self.periods:
             self._fill(first_s, last_s)
         self._run()
-        end_ms = self.stretches[-1][1] * 1_000 + 700
+        end_ms = self.periods[-1][1] * 1_000 + 700
         if chance.random() < 0.8:
-            self.world.ingest(end_ms)
-            self.world.is_fully_read = not self.world.is_lossy
+            self.cluster.ingest(end_ms)
+            self.cluster.is_fully_read = not self.cluster.is_lossy
 
     def at(self, seconds: float, action: Callable[[float], None]) -> None:
-        """Let something happen in that second."""
+        """Add an action to the agenda, in that second."""
         ms = int(seconds) * 1_000 + self.chance.randint(0, 290)
         heapq.heappush(self.agenda, (ms, len(self.agenda) + int(self.chance.random() * 1e9), action))
 
@@ -60,17 +60,17 @@ class Simulation:
     def _add_topics(self) -> None:
         for topic in range(self.chance.randint(1, 3)):
             for number in range(self.chance.randint(1, 3)):
-                self.world.new_log(f"topic-{topic}", number, 0.0, self.chance.randrange(3))
+                self.cluster.new_log(f"topic-{topic}", number, 0.0, self.chance.randrange(3))
 
     def _add_groups(self) -> None:
-        chance, world = self.chance, self.world
+        chance, cluster = self.chance, self.cluster
         for number in range(chance.randint(2, 5)):
-            group = world.new_group(f"group-{number}", chance.choice(_KINDS))
-            for log in chance.sample(world.logs, chance.randint(1, min(3, len(world.logs)))):
+            group = cluster.new_group(f"group-{number}", chance.choice(_KINDS))
+            for log in chance.sample(cluster.logs, chance.randint(1, min(3, len(cluster.logs)))):
                 share = chance.choice((1.0, 1.0, 0.9, 0.0))
                 group.readers.append(Reader(log, chance.choice((20_000, 40_000, 150_000)), share))
 
-    def _stretches(self) -> list[tuple[int, int]]:
+    def _periods(self) -> list[tuple[int, int]]:
         chance = self.chance
         starts = [int(chance.uniform(6, 20) * 3_600)]
         starts += [day * 86_400 - chance.randint(300, 1_800) for day in range(1, self.days) if chance.random() < 0.8]
@@ -80,12 +80,12 @@ class Simulation:
         return [(start, start + chance.randint(1_200, 2_400)) for start in sorted(starts)]
 
     def _fill(self, first_s: int, last_s: int) -> None:
-        """Plan what happens in a stretch. The numbers of events are drawn, and so are their times."""
-        for log in self.world.logs:
+        """Add random numbers of events to a period, at random times."""
+        for log in self.cluster.logs:
             rate = self.chance.choice((0.0, 0.2, 3.0, 40.0))
             self.at(first_s, partial(log.set_rate, rate=rate))
             self.at(last_s, partial(log.set_rate, rate=0.0))
-        for group in self.world.groups:
+        for group in self.cluster.groups:
             for reader in group.readers:
                 starts_s = first_s + self.chance.random() * reader.interval_ms / 1_000
                 self._plan_commits(group, reader, starts_s, last_s)
@@ -101,16 +101,16 @@ class Simulation:
             self._fill_midnight(midnight_s)
         if self.chance.random() < 0.3:
             from_ms = self.chance.uniform(first_s, last_s) * 1_000
-            broker = self.chance.choice(self.world.brokers)
+            broker = self.chance.choice(self.cluster.brokers)
             broker.silences.append((from_ms, from_ms + self.chance.choice((3, 8, 15, 25)) * MINUTE_MS))
 
     def _fill_midnight(self, midnight_s: int) -> None:
         """Let coordinators move to broker 1 and to broker 0 around midnight, and groups change several times."""
-        ahead, right = self.world.brokers[1], self.world.brokers[0]
-        for partition in self.world.offsets:
+        ahead, right = self.cluster.brokers[1], self.cluster.brokers[0]
+        for partition in self.cluster.offsets:
             self._plan(1, partial(partition.move_to, broker=ahead), midnight_s - 90, midnight_s - 20)
             self._plan(1, partial(partition.move_to, broker=right), midnight_s - 20, midnight_s + 60)
-        for group in self.world.groups:
+        for group in self.cluster.groups:
             if group.kind != "admin":
                 self._plan(4, partial(self._change, group), midnight_s - 60, midnight_s + 60)
 
@@ -132,7 +132,7 @@ class Simulation:
         for seconds in range(first_s + 5, last_s, interval):
             if pause_s is None or not pause_s <= seconds < pause_s + 900:
                 ms = seconds * 1_000 + 500
-                heapq.heappush(self.agenda, (ms, len(self.agenda) + int(1e10), self.world.sample))
+                heapq.heappush(self.agenda, (ms, len(self.agenda) + int(1e10), self.cluster.sample))
 
     def _commit(self, group: Group, reader: Reader, ms: float) -> None:
         offset = choose_offset(self.chance, reader, ms)
@@ -143,31 +143,31 @@ class Simulation:
 
     def _ingest(self, ms: float) -> None:
         if self.is_compacted:
-            for partition in self.world.offsets:
+            for partition in self.cluster.offsets:
                 until = partition.next_offset - self.chance.randint(0, 20)
                 partition.compact(ms, until=until, tombstone_age_ms=self.chance.choice((0, DAY_MS)))
-        self.world.ingest(ms + 10)
+        self.cluster.ingest(ms + 10)
 
     def _abort(self, _ms: float) -> None:
-        self.chance.choice(self.world.offsets).abort(self.chance.randint(1, 5))
+        self.chance.choice(self.cluster.offsets).abort(self.chance.randint(1, 5))
 
     def _move_coordinator(self, ms: float) -> None:
-        partition = self.chance.choice(self.world.offsets)
-        partition.move_to(ms, self.chance.choice(self.world.brokers))
+        partition = self.chance.choice(self.cluster.offsets)
+        partition.move_to(ms, self.chance.choice(self.cluster.brokers))
 
     def _change_topic(self, ms: float) -> None:
         """Recreate a topic, which removes its commits, or truncate one of its partitions."""
-        log = self.chance.choice(self.world.logs)
+        log = self.chance.choice(self.cluster.logs)
         if self.chance.random() < 0.4:
             log.truncate(ms, int(log.end_at(ms) * self.chance.uniform(0.5, 1)))
             return
-        self.world.recreations.append((ms, log.topic))
+        self.cluster.recreations.append((ms, log.topic))
         topic_id = f"{log.topic_id}+"
-        for group in self.world.groups:
+        for group in self.cluster.groups:
             for reader in group.readers:
                 if reader.log.topic == log.topic and reader.committed is not None:
                     group.commit(ms, reader, None)
-        for other in self.world.logs:
+        for other in self.cluster.logs:
             if other.topic == log.topic:
                 other.recreate(ms, topic_id)
 
@@ -217,6 +217,6 @@ class Simulation:
             group.write_generation(asked_ms, ms, members)
 
 
-def make_world(seed: int) -> World:
-    """Return the world of a seed."""
-    return Simulation(seed).world
+def simulate_cluster(seed: int) -> SimulatedCluster:
+    """Return the cluster of a seed."""
+    return Simulation(seed).cluster

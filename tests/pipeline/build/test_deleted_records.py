@@ -11,7 +11,7 @@ TimeLags = dict[tuple[str, int], tuple[int | None, str]]
 
 
 def looked_up(seconds: float, end: int, topic: str, *, written: float | None) -> Row:
-    """What a backfill reports: the first record at or after that time, written then; or the end, if there is none."""
+    """Return the response to a look-up: the first record at or after that time, or the end if there is none."""
     point = {} if written is None else {"lookup_offset": end, "lookup_timestamp": at(written)}
     return ends(seconds, end, start=None, topic=topic, origin="backfill", **point)
 

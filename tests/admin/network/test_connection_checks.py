@@ -1,0 +1,292 @@
+"""The checks of connections: which step of each kind of failure fails, what is known until then, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kafka_groups.admin import ClusterEvidence, ConnectionEvidence
+from kafka_groups.admin.network.channel import Address
+from kafka_groups.admin.network.connection_evidence import SetupStep
+from kafka_groups.errors import ConnectionFailedError, NameNotResolvedError, SettingsError
+from kafka_groups.settings import ConnectionSettings, Endpoint, PasswordCredentials, Tls
+from tests.admin.network.tls_listener import tls_broker
+from tests.fakes.raw_port import accepting_only, not_accepting, refusing, responding
+from tests.fakes.sasl_cluster import SaslCluster
+from tests.fakes.scripted_broker import changed, drops, garbage, silent
+from tests.fakes.scripted_cluster import ScriptedCluster
+from tests.fakes.simulated_clock import SimulatedClock
+
+pytestmark = pytest.mark.timeout(20)
+USER = PasswordCredentials(mechanism="PLAIN", username="reader", password="geheim")
+NO_BROKERS = changed(brokers=[])
+
+
+def check(settings: ConnectionSettings, clock: SimulatedClock | None = None, timeout_s: float = 5.0) -> ClusterEvidence:
+    with (clock or SimulatedClock()).client(settings) as admin:
+        return admin.check_connections(timeout=timeout_s)
+
+
+def evidence_of(cluster: ScriptedCluster, **settings: object) -> ConnectionEvidence:
+    """Return what became known of the first broker, which is the bootstrap server."""
+    found = check(cluster.settings(**settings), cluster.clock)
+    return found.connections[cluster.brokers[1].endpoint]
+
+
+def outcome(evidence: ConnectionEvidence) -> tuple[SetupStep | None, str | None]:
+    return evidence.failed_step, None if evidence.error is None else evidence.error.name
+
+
+def test_every_broker_of_the_metadata_is_checked_with_three_requests_each() -> None:
+    with ScriptedCluster(brokers=3) as cluster:
+        found = check(cluster.settings(), cluster.clock)
+        requests = {
+            number: [(request.api, request.version) for request in broker.received]
+            for number, broker in cluster.brokers.items()
+        }
+    assert [outcome(each) for each in found.connections.values()] == [(None, None)] * 3
+    each = [("ApiVersions", 3), ("Metadata", 13), ("ApiVersions", 4)]
+    assert requests == {1: each, 2: each, 3: each}
+    assert found.servers == (cluster.brokers[1].endpoint,)
+    assert found.is_reached()
+
+
+def test_what_is_known_of_a_plain_connection() -> None:
+    with ScriptedCluster(brokers=1) as cluster:
+        evidence = evidence_of(cluster)
+    assert (evidence.addresses, evidence.address) == (("127.0.0.1",), "127.0.0.1")
+    assert evidence.connected_s is not None
+    assert evidence.versions is not None
+    assert evidence.metadata is not None
+    assert (evidence.metadata.cluster_id, [*evidence.metadata.brokers]) == ("scripted", [1])
+    assert (evidence.tls, evidence.mechanisms, evidence.session_lifetime_s) == (None, None, None)
+
+
+def test_a_name_that_is_not_resolved_and_a_closed_port_fail_beside_a_server_that_responds() -> None:
+    def resolve(_endpoint: Endpoint) -> list[Address]:
+        raise NameNotResolvedError("cannot resolve the host name 'nowhere': unknown")
+
+    with ScriptedCluster(brokers=1) as cluster, refusing() as closed:
+        servers = (Endpoint(host="nowhere", port=9092), closed, cluster.brokers[1].endpoint)
+        settings = ConnectionSettings(bootstrap=servers, timeout_s=30.0)
+        with cluster.clock.client(settings, resolve=resolve) as admin:
+            found = admin.check_connections(timeout=5.0)
+    assert [outcome(found.connections[server]) for server in servers] == [
+        (SetupStep.NAME, "NAME_NOT_RESOLVED"),
+        (SetupStep.ADDRESS, "CONNECTION_FAILED"),
+        (None, None),
+    ]
+    assert found.connections[servers[0]].addresses is None
+    assert found.connections[closed].addresses == ("127.0.0.1",)
+    assert found.is_reached()
+
+
+def test_a_host_that_does_not_accept_ends_at_the_timeout_of_the_connection() -> None:
+    clock = SimulatedClock()
+    with not_accepting() as full:
+        started = clock()
+        found = check(ConnectionSettings(bootstrap=(full,), connect_timeout_s=2.0), clock, 5.0)
+    assert 2.0 <= clock() - started < 2.1
+    assert outcome(found.connections[full]) == (SetupStep.ADDRESS, "TIMEOUT")
+    assert not found.is_reached()
+
+
+def test_a_listener_that_accepts_and_is_silent_fails_at_the_deadline_of_the_call() -> None:
+    clock = SimulatedClock()
+    with accepting_only() as mute:
+        started = clock()
+        found = check(ConnectionSettings(bootstrap=(mute,)), clock, 1.0)
+    assert 1.0 <= clock() - started < 1.1
+    evidence = found.connections[mute]
+    assert outcome(evidence) == (SetupStep.PROTOCOL, "TIMEOUT")
+    assert evidence.address == "127.0.0.1"
+
+
+def test_a_listener_that_is_not_kafka_fails_at_the_protocol() -> None:
+    clock = SimulatedClock()
+    with responding(b"HTTP/1.1 400 Bad Request\r\n\r\n", clock=clock) as other:
+        evidence = check(ConnectionSettings(bootstrap=(other,)), clock).connections[other]
+    assert outcome(evidence) == (SetupStep.PROTOCOL, "MALFORMED_RESPONSE")
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        ((b"\x15\x03\x03\x00\x02\x02\x46",), (SetupStep.TLS, "TLS_FAILED")),
+        ((), (SetupStep.PROTOCOL, "CONNECTION_FAILED")),
+    ],
+    ids=["alert", "closed"],
+)
+def test_the_error_of_a_plain_client_at_a_tls_listener_names_the_setting(
+    sent: tuple[bytes, ...], expected: tuple[SetupStep, str]
+) -> None:
+    clock = SimulatedClock()
+    with responding(*sent, clock=clock) as listener:
+        evidence = check(ConnectionSettings(bootstrap=(listener,)), clock).connections[listener]
+    assert outcome(evidence) == expected
+    assert "-X security.protocol=SSL" in str(evidence.error)
+
+
+def test_a_tls_connection_has_its_protocol_and_the_certificate(certificate: Callable[[str], Path]) -> None:
+    file = certificate("IP:127.0.0.1")
+    with tls_broker(file) as broker:
+        settings = broker.settings(tls=Tls(ca_file=str(file)))
+        evidence = check(settings, broker.clock).connections[broker.endpoint]
+    assert outcome(evidence) == (None, None)
+    assert evidence.tls is not None
+    assert evidence.tls.protocol == "TLSv1.3"
+    assert (evidence.tls.cipher or "").startswith("TLS_")
+    (leaf,) = evidence.tls.chain
+    assert (leaf.subject, leaf.issuer, leaf.names) == ("CN=test", "CN=test", ("IP:127.0.0.1",))
+    assert leaf.not_after_s - leaf.not_before_s == 2 * 86_400
+
+
+@pytest.mark.parametrize(("name", "is_trusted"), [("IP:127.0.0.1", False), ("DNS:other.example", True)])
+def test_a_certificate_that_is_refused_is_known_all_the_same(
+    name: str, is_trusted: bool, certificate: Callable[[str], Path]
+) -> None:
+    file = certificate(name)
+    with tls_broker(file) as broker:
+        settings = broker.settings(tls=Tls(ca_file=str(file) if is_trusted else None))
+        evidence = check(settings, broker.clock).connections[broker.endpoint]
+    assert outcome(evidence) == (SetupStep.TLS, "TLS_FAILED")
+    assert evidence.tls is not None
+    assert (evidence.tls.protocol, [each.names for each in evidence.tls.chain]) == (None, [(name,)])
+
+
+def test_an_expired_certificate_fails_at_tls_with_its_end(openssl: Callable[..., Path]) -> None:
+    key = openssl("key.pem", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:prime256v1")
+    name = ("-subj", "/CN=old", "-addext", "subjectAltName=IP:127.0.0.1")
+    request = openssl("request.pem", "req", "-new", "-key", str(key), *name)
+    signed = ("x509", "-req", "-in", str(request), "-signkey", str(key), "-copy_extensions", "copy", "-days", "-1")
+    file = openssl("old.pem", *signed)
+    file.write_text(file.read_text() + key.read_text())
+    with tls_broker(file) as broker:
+        settings = broker.settings(tls=Tls(ca_file=str(file)))
+        evidence = check(settings, broker.clock).connections[broker.endpoint]
+    assert outcome(evidence) == (SetupStep.TLS, "TLS_FAILED")
+    assert "expired" in str(evidence.error)
+    assert evidence.tls is not None
+    assert evidence.tls.chain[0].subject == "CN=old"
+
+
+def test_a_missing_client_certificate_fails_at_tls_after_the_handshake(certificate: Callable[[str], Path]) -> None:
+    file = certificate("IP:127.0.0.1")
+    with tls_broker(file, client_ca=file) as broker:
+        settings = broker.settings(tls=Tls(ca_file=str(file)))
+        evidence = check(settings, broker.clock).connections[broker.endpoint]
+    assert evidence.failed_step is SetupStep.TLS
+    assert (evidence.address, evidence.tls is not None) == ("127.0.0.1", True)
+    assert "requires a client certificate" in str(evidence.error)
+
+
+def test_a_file_of_tls_that_cannot_be_used_is_a_settings_error(tmp_path: Path) -> None:
+    with ScriptedCluster(brokers=1) as cluster, pytest.raises(SettingsError, match="cannot use the CA file"):
+        check(cluster.settings(tls=Tls(ca_file=str(tmp_path / "absent.pem"))), cluster.clock)
+
+
+def test_a_mechanism_that_is_not_offered_fails_with_those_that_are() -> None:
+    with SaslCluster(mechanism="SCRAM-SHA-512", brokers=1) as cluster:
+        evidence = evidence_of(cluster, credentials=USER)
+    assert outcome(evidence) == (SetupStep.MECHANISMS, "AUTHENTICATION_FAILED")
+    assert evidence.mechanisms == ("SCRAM-SHA-512",)
+    assert evidence.versions is not None
+
+
+def test_a_wrong_password_fails_at_the_authentication() -> None:
+    with SaslCluster(mechanism="PLAIN", brokers=1) as cluster:
+        cluster.script("SaslAuthenticate", changed(error_code=58, error_message="Authentication failed"))
+        evidence = evidence_of(cluster, credentials=USER)
+        assert not cluster.requests_of("Metadata")
+    assert outcome(evidence) == (SetupStep.AUTHENTICATION, "AUTHENTICATION_FAILED")
+    assert evidence.mechanisms == ("PLAIN",)
+    assert "geheim" not in repr(evidence)
+
+
+def test_an_authentication_that_succeeds_has_the_lifetime_of_its_session() -> None:
+    with SaslCluster(mechanism="PLAIN", lifetime_ms=900_000, brokers=2) as cluster:
+        found = check(cluster.settings(credentials=USER), cluster.clock)
+    assert [(outcome(each), each.session_lifetime_s) for each in found.connections.values()] == [
+        ((None, None), 900.0)
+    ] * 2
+
+
+def test_a_listener_that_demands_sasl_fails_at_the_authentication_of_a_client_without_it() -> None:
+    with ScriptedCluster(brokers=1) as cluster:
+        cluster.script("Metadata", drops)
+        evidence = evidence_of(cluster)
+    assert outcome(evidence) == (SetupStep.AUTHENTICATION, "CONNECTION_FAILED")
+    assert "the listener may require SASL" in str(evidence.error)
+
+
+@pytest.mark.parametrize(
+    ("reaction", "step", "name"),
+    [
+        (NO_BROKERS, SetupStep.CLUSTER, "CONNECTION_FAILED"),
+        (garbage, SetupStep.CLUSTER, "MALFORMED_RESPONSE"),
+        (silent, SetupStep.CLUSTER, "TIMEOUT"),
+    ],
+)
+def test_metadata_that_cannot_be_used_fails_at_the_cluster(reaction: object, step: SetupStep, name: str) -> None:
+    with ScriptedCluster(brokers=1) as cluster:
+        cluster.script("Metadata", reaction)  # type: ignore[arg-type]
+        assert outcome(evidence_of(cluster)) == (step, name)
+
+
+def test_a_broker_that_is_too_old_for_the_first_request_fails_at_the_versions() -> None:
+    with ScriptedCluster(brokers=1, versions={"Metadata": (0, 3)}) as cluster:
+        evidence = evidence_of(cluster)
+    assert outcome(evidence) == (SetupStep.VERSIONS, "UNSUPPORTED_VERSION")
+    assert evidence.address is not None
+
+
+def test_features_are_not_requested_from_old_brokers_and_not_needed() -> None:
+    with ScriptedCluster(brokers=1, versions={"ApiVersions": (0, 2)}) as cluster:
+        old = evidence_of(cluster)
+        assert [request.api for request in cluster.brokers[1].received].count("ApiVersions") == 2
+    with ScriptedCluster(brokers=1) as cluster:
+        cluster.script("ApiVersions", lambda _request, response: response, drops)
+        lost = evidence_of(cluster)
+    assert (outcome(old), old.features, outcome(lost), lost.features) == ((None, None), None, (None, None), None)
+
+
+def test_a_wrong_advertised_address_fails_alone() -> None:
+    with refusing() as closed, ScriptedCluster(brokers=2, advertised={2: closed}) as cluster:
+        found = check(cluster.settings(), cluster.clock)
+    assert outcome(found.connections[cluster.brokers[1].endpoint]) == (None, None)
+    assert outcome(found.connections[closed]) == (SetupStep.ADDRESS, "CONNECTION_FAILED")
+    assert found.is_reached()
+
+
+def test_the_deadline_holds_for_all_connections_together() -> None:
+    with accepting_only() as mute, ScriptedCluster(brokers=3, advertised={2: mute}) as cluster:
+        started = cluster.clock()
+        found = check(cluster.settings(), cluster.clock, 2.0)
+        assert cluster.clock() - started < 2.1
+    assert [step for step, _ in map(outcome, found.connections.values())].count(None) == 2
+    assert outcome(found.connections[mute]) == (SetupStep.PROTOCOL, "TIMEOUT")
+
+
+def test_a_closed_client_refuses_the_check() -> None:
+    with ScriptedCluster(brokers=1) as cluster:
+        admin = cluster.admin()
+        admin.close()
+        with pytest.raises(ConnectionFailedError, match="the client is closed"):
+            admin.check_connections()
+
+
+def test_a_server_that_is_named_twice_is_checked_once() -> None:
+    with ScriptedCluster(brokers=1) as cluster:
+        twice = (cluster.brokers[1].endpoint,) * 2
+        found = check(ConnectionSettings(bootstrap=twice), cluster.clock)
+        assert len(cluster.requests_of("Metadata")) == 1
+    assert found.servers == twice[:1]
+
+
+def test_more_addresses_than_may_be_open_at_once_are_all_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kafka_groups.admin.network.connection_checks._MAX_OPEN", 2)
+    with ScriptedCluster(brokers=5) as cluster:
+        found = check(cluster.settings(), cluster.clock)
+    assert [outcome(each) for each in found.connections.values()] == [(None, None)] * 5
