@@ -138,3 +138,11 @@ def test_settings_that_cannot_be_used_are_usage_errors(cluster: RightsCluster) -
     assert "cannot use the CA file absent.pem" in outcome.stderr
     outcome = run("check", "--exclude", "b.*", bootstrap=server(cluster))
     assert (outcome.exit_code, "no group is selected" in outcome.stderr) == (2, True)
+
+
+def test_a_cluster_that_is_not_reached_has_no_name(cluster: RightsCluster) -> None:
+    closed = server(cluster)
+    cluster.stop(1)
+    document = json.loads(run("check", "--format", "json", bootstrap=closed).stdout)
+    Draft202012Validator(json.loads(run("schema", "check").stdout)).validate(document)
+    assert {(each["cluster"], each["cluster_id"]) for each in document["checks"]} == {(None, None)}

@@ -200,7 +200,7 @@ class ClusterSession:
             raise IncompleteResultError(status)
 
     def _write_entries(self, entries: Iterable[Entry], total: int) -> None:
-        cluster = self.cluster()
+        cluster = self.cluster() or Cluster("", None)
         for entry in entries:
             self.writer.add(entry._replace(cluster=cluster))
             self.written += 1

@@ -146,7 +146,11 @@ def errors_schema(
 def with_cluster(properties: Mapping[str, Schema]) -> dict[str, Schema]:
     """Return the schemas of a group's values, or of a line's, with those of its cluster before them."""
     return {
-        "cluster": text_schema(f"The name of the cluster: {_NAME_OF_CLUSTER}."),
+        "cluster": text_schema(
+            f"The name of the cluster: {_NAME_OF_CLUSTER}; null if it is unknown, as in a check of a cluster that no "
+            "request has reached.",
+            nullable=True,
+        ),
         "cluster_id": text_schema("The id of the cluster; null if it is unknown.", nullable=True),
         **properties,
     }
