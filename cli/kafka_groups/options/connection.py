@@ -77,7 +77,7 @@ def connection_options_per_request(function: F) -> F:
 def connection_options_per_poll(function: F) -> F:
     """Add the connection options to a command that polls: the timeout is for all requests of each poll."""
     timeout = "Timeout for all requests of each poll"
-    return _with_connection(function, timeout, "what has no response is an error")
+    return _with_connection(function, timeout, "what has no response is an error", several=True)
 
 
 def _with_connection(function: F, timeout: str, expiry: str, *, several: bool = False) -> F:
