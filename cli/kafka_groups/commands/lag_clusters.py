@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ from kafka_groups.options.connection import Connection
 from kafka_groups.options.several_clusters import ClusterResult, SeveralResults, note_shared_ids, open_screen
 from kafka_groups.rendering.clusters import Cluster
 from kafka_groups.rendering.columns import Entry
+from kafka_groups.rendering.views.lag import lag_document
 
 
 class ClusterGroup(NamedTuple):
@@ -125,18 +127,19 @@ def show_lag_of_clusters(
 
 def _entries(output: LagOutput, groups: Sequence[ClusterGroup], shown: Sequence[ClusterLag]) -> Iterator[Entry]:
     """Yield an entry for each group in JSON, else one for rows of one cluster that follow each other."""
+    # One tuple for all entries, because writers compare its identity.
+    columns = output.columns
     if output.output_format != "json":
         for cluster, run in groupby(shown, key=lambda each: each.cluster):
-            for entry in output.entries((), [each.row for each in run]):
-                yield entry._replace(cluster=cluster)
+            yield Entry(columns, [each.row for each in run], dict, cluster=cluster)
         return
     parts: dict[tuple[str, str], list[LagRow]] = {}
     for cluster, row in shown:
         parts.setdefault((cluster.name, row.group), []).append(row)
     for cluster, summary in groups:
-        rows = parts.get((cluster.name, summary.total.group), ())
-        for entry in output.entries([summary], rows):
-            yield entry._replace(cluster=cluster)
+        if rows := parts.get((cluster.name, summary.total.group)):
+            document = partial(lag_document, output.key, summary.total, rows)
+            yield Entry(columns, rows, document, cluster=cluster)
 
 
 def _judge(condition: Condition | None, rows: Sequence[ClusterLag]) -> None:
