@@ -124,3 +124,45 @@ def test_two_files_are_both_written(tmp_path: Path) -> None:
     assert run("lag", "lost", "--polls", str(files[0]), "--metrics-file", str(files[1])).exit_code == 0
     assert "kafka-groups/polls" in files[0].read_text()
     assert files[1].read_text().endswith("# EOF\n")
+
+
+@pytest.mark.parametrize("to_file", [True, False])
+def test_all_metrics_adds_the_log_offsets_of_partitions(tmp_path: Path, to_file: bool) -> None:
+    file = tmp_path / "lag.prom"
+    output = ("--metrics-file", str(file)) if to_file else ("--format", "openmetrics")
+    labels = '{cluster="fake",group="lost",topic="u",partition="0"}'
+    texts = []
+    for option in ((), ("--all-metrics",)):
+        outcome = run("lag", "lost", "--by", "partition", *output, *option)
+        assert outcome.exit_code == 0
+        texts.append(file.read_text() if to_file else outcome.stdout)
+    few, every = (text.splitlines() for text in texts)
+    added = {line for line in every if "{" in line} - {*few}
+    assert added == {
+        f"kafka_groups_lag_by_partition_{name}{labels} {value}"
+        for name, value in (
+            ("partitions_behind", 1),
+            ("retention_margin_messages", 0),
+            ("log_start_offset", 10),
+            ("log_end_offset", 20),
+        )
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--by", "partition"), "--all-metrics is only for --format openmetrics and --metrics-file"),
+        (
+            ("--format", "openmetrics", "--by", "topic"),
+            "--all-metrics is only for --by partition; --by topic always has all metrics",
+        ),
+    ],
+)
+def test_all_metrics_that_adds_nothing_is_a_usage_error(arguments: tuple[str, ...], problem: str) -> None:
+    assert run("lag", *arguments, "--all-metrics") == (2, "", f"Error: {problem}; see kafka-groups lag --help\n")
+
+
+def test_a_condition_still_names_the_worst_group_first_with_metrics() -> None:
+    outcome = run("lag", "--by", "partition", "--format", "openmetrics", "--fail-if", "lag>0")
+    assert outcome.stderr.splitlines()[-1] == "Error: the condition of --fail-if holds for 'behind', 'lost'"

@@ -105,7 +105,7 @@ def test_polls_of_several_clusters_are_refused(profiles: ClusterProfiles) -> Non
 def test_a_signal_writes_what_ended(profiles: ClusterProfiles, west: ScriptedCluster, command: str) -> None:
     west.script("ListGroups", delayed(20.0))
     process = profiles.start(command, *BOTH, "--format", "json")
-    while not west.requests_of("ListGroups"):
+    while not west.requests_of("ListGroups") and process.poll() is None:
         time.sleep(0.05)
     # The other cluster has ended by then.
     time.sleep(0.5)

@@ -110,7 +110,7 @@ def test_a_terminal_has_the_same_columns(mocker: MockerFixture) -> None:
 def test_it_takes_one_round_of_batched_requests(cluster: FakeCluster) -> None:
     run("list", "--topic", "t")
     calls = [call[0] for call in cluster.admin.method_calls if call[0] not in {"brokers", "deadline", "__exit__"}]
-    assert calls == ["describe_topics", "list_groups", "describe_with_offsets"]
+    assert calls == ["list_partitions", "list_groups", "describe_with_offsets"]
 
 
 def test_a_topic_that_no_group_reads_is_a_note(cluster: FakeCluster) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import pty
+import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,7 @@ from kafka_groups.settings.limits import Limit
 
 pytestmark = pytest.mark.timeout(30)
 SECRET = "hidden-thing"
+OPEN_TERMINAL = "open('/dev/tty').read()"
 
 
 def python(program: str) -> tuple[str, ...]:
@@ -95,6 +99,19 @@ def test_stderr_of_a_command_that_succeeds_is_no_part_of_its_output() -> None:
         f"Client secret: {SECRET}",
         f"token '{SECRET}'",
         f"Authorization: Bearer {SECRET}",
+        f"Authorization: Basic {SECRET}",
+        f"the password is {SECRET}",
+        f"The passphrase was: '{SECRET} and {SECRET}'",
+        f'{{"error":"x","password":"{SECRET} {SECRET}"}}',
+        f'{{"db_password" : "{SECRET}", "user": "me"}}',
+        f"cannot read https://u:{SECRET}@h/: refused",
+        f"cannot read https://u:{SECRET}@{SECRET}@h/: refused",
+        f"cannot copy me:{SECRET}@h:/x",
+        f"curl -u user:{SECRET} https://h",
+        f"curl -uuser:{SECRET} https://h",
+        f"curl --user user:{SECRET} https://h",
+        f"curl --proxy-user='user:a {SECRET}' https://h",
+        f"mysql -p{SECRET} x",
         "word eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJtZSJ9.c2lnbmF0dXJl",
     ],
 )
@@ -103,6 +120,22 @@ def test_secrets_on_stderr_are_masked(line: str) -> None:
     assert "(hidden)" in text
     assert SECRET not in text
     assert "eyJ" not in text
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("Authorization: Basic dXNlcjpwdw==", "Authorization: Basic (hidden)"),
+        ("get https://u:hunter2pw@h/ failed", "get https://(hidden)@h/ failed"),
+        ("curl -u user:hunter2pw h", "curl -u (hidden) h"),
+        ("the password is hunter2pw", "the password is (hidden)"),
+        ('{"password":"x","error":"expired"}', '{"password":(hidden),"error":"expired"}'),
+        ("no such item: kafka/prod; run: az login", "no such item: kafka/prod; run: az login"),
+        ("mail admin@example.com at 10:30", "mail admin@example.com at 10:30"),
+    ],
+)
+def test_the_rest_of_a_line_with_a_secret_is_shown(line: str, shown: str) -> None:
+    assert mask_output(line) == shown
 
 
 def test_what_was_printed_to_stdout_is_masked_on_stderr() -> None:
@@ -132,6 +165,16 @@ def test_more_than_a_megabyte_of_output_is_refused() -> None:
     megabyte = 1 << 20
     assert len(run_command(python(f"print('x' * {megabyte - 1})"), Limit.after(20))) == megabyte
     assert failure(python("while True: print('x' * 100_000)")) == "printed more than 1,048,576 bytes"
+
+
+def test_only_the_end_of_a_long_stderr_is_kept() -> None:
+    program = "import sys; [sys.stderr.write('x ' * 100_000 + '\\n') for _ in range(100)]; sys.exit('last')"
+    tracemalloc.start()
+    try:
+        assert failure(python(program)) == "failed with exit status 1: last"
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_at_the_limit_the_whole_process_group_is_killed(tmp_path: Path) -> None:
@@ -192,3 +235,21 @@ def test_a_cancelled_command_ends_at_once() -> None:
 def test_a_command_has_a_process_group_of_its_own() -> None:
     program = "import os; print(os.getpgrp() == os.getpid())"
     assert run_command(python(program), Limit.after(20)) == b"True\n"
+
+
+def test_a_command_has_no_terminal() -> None:
+    """A command in the background of a terminal would be stopped when it reads there."""
+    program = "import os; print(os.getsid(0) == os.getpid())"
+    assert run_command(python(program), Limit.after(20)) == b"True\n"
+    ours, terminal = pty.openpty()
+    # The first terminal that the leader of a session opens is its terminal.
+    take = f"import os; os.open({os.ttyname(terminal)!r}, os.O_RDWR)"
+    run = f"from tests.settings.test_commands import *; print(failure(python({OPEN_TERMINAL!r})))"
+    try:
+        done = subprocess.run(
+            python(f"{take}\n{run}"), capture_output=True, check=True, start_new_session=True, text=True
+        )
+    finally:
+        os.close(ours)
+        os.close(terminal)
+    assert done.stdout.startswith("failed with exit status 1: OSError: [Errno 6] No such device or address: '/dev/tty'")

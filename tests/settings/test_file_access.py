@@ -20,6 +20,7 @@ SECRET = "hidden-thing"
 JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 BASE = {"bootstrap.servers": "b:1", "security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.username": "me"}
 BEARER = {"bootstrap.servers": "b:1", "security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}
+PROVIDER = BEARER | {"sasl.oauthbearer.token.endpoint.url": "https://h/t", "sasl.oauthbearer.client.id": "c"}
 TOKEN = BEARER | {"sasl.oauthbearer.token.command": "true"}
 KEY = "-----BEGIN PRIVATE KEY----- a -----END PRIVATE KEY-----"
 CERTIFICATE = "-----BEGIN CERTIFICATE----- a -----END CERTIFICATE-----"
@@ -140,7 +141,7 @@ def test_a_file_with_a_secret_that_others_can_read_is_warned_of(kind: str, mode:
             },
             "ssl.keystore.key",
         ),
-        (TOKEN | {"sasl.oauthbearer.client.secret": SECRET}, "sasl.oauthbearer.client.credentials.client.secret"),
+        (PROVIDER | {"sasl.oauthbearer.client.secret": SECRET}, "sasl.oauthbearer.client.credentials.client.secret"),
     ],
 )
 def test_a_warning_names_the_secrets_of_the_file(kind: str, pairs: dict[str, str], named: str, tmp_path: Path) -> None:

@@ -287,12 +287,12 @@ def test_properties_of_a_program_may_declare_providers(monkeypatch: pytest.Monke
 def test_a_file_that_can_be_read_once_gives_all_its_values(tmp_path: Path) -> None:
     """A shell's <(…) is such a file."""
     reader, writer = os.pipe()
+    os.set_inheritable(reader, True)
     os.write(writer, f"user=me\npassword={SECRET}\n".encode())
     os.close(writer)
     path = f"/dev/fd/{reader}"
-    config = write_file(
-        tmp_path, f"{SASL}{FILE}sasl.username=${{file:{path}:user}}\nsasl.password=${{file:{path}:password}}\n"
-    )
+    values = f"sasl.username=${{file:{path}:user}}\nsasl.password=${{file:{path}:password}}\n"
+    config = write_file(tmp_path, SASL + FILE + values)
     try:
         found = resolve(config=config).credentials
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -28,14 +28,8 @@ from kafka_groups.conditions import Condition
 from kafka_groups.errors import ExportError, IncompleteResultError
 from kafka_groups.groups.lag.measurement import LagMeasurement, add_poll, measure_lag, summarize
 from kafka_groups.groups.lag.polls import Polls
-from kafka_groups.groups.lag.summary import (
-    ISOLATION_LEVELS,
-    GroupSummary,
-    LagKey,
-    LagReading,
-    LagRow,
-    sort_worst_first,
-)
+from kafka_groups.groups.lag.reading import LagReading
+from kafka_groups.groups.lag.summary import ISOLATION_LEVELS, GroupSummary, LagKey, LagRow, sort_worst_first
 from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.kinds import Operation
@@ -45,6 +39,7 @@ from kafka_groups.options.connection import Connection, clusters_options
 from kafka_groups.options.output import output_options
 from kafka_groups.options.selectors import filter_options, selector_options
 from kafka_groups.options.signals import raise_on_sigterm
+from kafka_groups.options.topics import format_topics, parse_topics
 from kafka_groups.rendering.views.lag import LAG_VIEWS, PACE_VIEW
 from kafka_groups.rendering.writers import FORMATS
 from kafka_groups.verdicts import Limits
@@ -75,6 +70,9 @@ def lag(
     the partitions that still have messages to read. NOTE marks commits below the log start (data_loss) and above
     the log end (beyond_end), unknown log ends or starts (incomplete), and members whose partitions are unknown
     (unknown_assignment). A partition that several members own counts once.
+
+    With --topic, rows and totals are those of these topics alone, and groups that do not read them have no row; STATE
+    and MEMBERS are those of the group. --match and --topic together narrow both.
 
     With --time, one record of each lagging partition is read. TIME-LAG is its age, the largest of all partitions.
     QUALITY is exact; compacted (the record at the commit does not exist, the age is that of the next one); data_loss
@@ -126,11 +124,13 @@ def lag(
 class _Request(NamedTuple):
     """What a caller wants to know, and how it is shown.
 
-    `top` is the number of rows, None for all. `limits` are those of verdicts. `watch` is None for one poll, and
-    `polls_file` is None without --polls.
+    `topics` maps topics to partitions, none for all of a topic; without topics all are shown. `top` is the number of
+    rows, None for all. `limits` are those of verdicts. `watch` is None for one poll, and `polls_file` is None without
+    --polls.
     """
 
     selectors: Selectors
+    topics: Mapping[str, Sequence[int]]
     output: LagOutput
     isolation: str
     condition: Condition | None
@@ -145,12 +145,15 @@ def _read_request(selectors: Selectors, options: LagOptions, output_format: str)
     view = PACE_VIEW if options.has_polls else LAG_VIEWS[options.key]
     condition = None if options.fail_if is None else read_condition(options.fail_if, option="--fail-if", view=view)
     with_time = options.with_time or needs_time(condition)
-    output = LagOutput(view, options.key, with_time, output_format, options.metrics_file)
+    output = LagOutput(
+        view, options.key, with_time, output_format, options.metrics_file, with_all_metrics=options.with_all_metrics
+    )
     watch = read_watch_options(options, output)
     require_consistent(options, output_format)
     limits = read_limits(options, with_time=with_time)
     return _Request(
         selectors=selectors,
+        topics=parse_topics(options.topics),
         output=output,
         isolation=options.isolation,
         condition=condition,
@@ -191,7 +194,8 @@ def _run(session: ClusterSession, request: _Request) -> LagResult:
         return poll(None)
     result: LagResult | None = None
     try:
-        with open_polls(session, request.polls_file, isolation=request.isolation) as file:
+        topics = format_topics(request.topics)
+        with open_polls(session, request.polls_file, isolation=request.isolation, topics=topics) as file:
             _prepare(file.polls, session, request)
             result = poll(file)
     except (IncompleteResultError, ExportError) as error:
@@ -215,7 +219,7 @@ def _poll_once(session: ClusterSession, request: _Request, file: PollsFile | Non
     measurement = _measure(session, request, session.deadline, has_polls=file is not None)
     reading = summarize(measurement, key) if file is None else add_poll(file.polls, measurement, _now_ms())
     reading = _complete(session, request, reading)
-    rows = _rows(key, reading.groups)
+    rows = _rows(request, reading.groups)
     result = LagResult(rows, is_any_group_read=bool(reading.groups))
     is_unchecked = result.is_unchecked(request.condition)
     session.add_notes((*reading.notes, *(UNCHECKED_NOTES if is_unchecked and not reading.failures else ())))
@@ -262,13 +266,19 @@ def _measure(session: ClusterSession, request: _Request, deadline: Deadline, *, 
         isolation_level=_ISOLATION_LEVELS[request.isolation],
         with_time=request.output.with_time,
         with_retention=request.output.with_time and has_polls,
+        topics=request.topics,
         deadline=deadline,
     )
 
 
 def _complete(session: ClusterSession, request: _Request, reading: LagReading) -> LagReading:
-    """Return a reading with suggestions for absent groups, and with notes on known resets."""
+    """Return a reading with suggestions for absent groups and topics, and with notes on known resets."""
     failures = session.suggest_groups(reading.failures, request.selectors, Operation.LIST_OFFSETS)
+    # Only the first poll of a watch may cost a listing of topics.
+    if request.topics and failures and session.polls <= 1:
+        from kafka_groups.groups.suggestions import suggest_topics
+
+        failures = suggest_topics(session.admin, failures, session.deadline)
     return reading._replace(failures=failures, notes=(*reading.notes, *note_resets(reading.resets)))
 
 
@@ -276,7 +286,10 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _rows(key: LagKey, groups: Sequence[GroupSummary]) -> list[LagRow]:
-    if key is LagKey.GROUP:
+def _rows(request: _Request, groups: Sequence[GroupSummary]) -> list[LagRow]:
+    """Return the rows, the worst first unless nobody can see their order."""
+    if request.output.key is LagKey.GROUP:
         return [group.total for group in groups]
-    return sort_worst_first(row for group in groups for row in group.rows)
+    rows = [row for group in groups for row in group.rows]
+    is_order_seen = request.output.has_order or request.top is not None or request.condition is not None
+    return sort_worst_first(rows) if is_order_seen else rows

@@ -13,7 +13,8 @@ from kafka_groups.commands.lag_output import LagOutput
 from kafka_groups.conditions import Condition
 from kafka_groups.errors import CheckFailedError, ExportError, IncompleteResultError
 from kafka_groups.exit_codes import ResultStatus
-from kafka_groups.groups.lag.summary import GroupSummary, LagKey, LagReading, LagRow, order_of
+from kafka_groups.groups.lag.reading import LagReading
+from kafka_groups.groups.lag.summary import GroupSummary, LagKey, LagRow, order_of
 from kafka_groups.groups.notes import Note
 from kafka_groups.model import Failure
 from kafka_groups.name_lists import first_names

@@ -15,6 +15,7 @@ from kafka_groups.groups.lag.summary import ISOLATION_LEVELS, LagKey
 from kafka_groups.options import offer
 from kafka_groups.options.parameters import NAME, IntegerRange, combine_options, parse_option_duration
 from kafka_groups.options.suggestions import Choice
+from kafka_groups.options.topics import topic_option
 from kafka_groups.options.verdicts import retention_alert_option, stop_after_option
 from kafka_groups.verdicts import Limits
 
@@ -40,6 +41,8 @@ class LagOptions:
     samples: int | None
     polls_file: str | None
     metrics_file: str | None
+    with_all_metrics: bool
+    topics: tuple[str, ...]
 
     @property
     def key(self) -> LagKey:
@@ -54,6 +57,7 @@ class LagOptions:
 
 # In the order of the help.
 _OPTIONS: Final[tuple[Callable[[Any], Any], ...]] = (
+    topic_option("Only this topic, or these partitions of it, with their totals. Repeatable."),
     click.option(
         "--by",
         type=Choice([key.value for key in LagKey]),
@@ -100,6 +104,13 @@ _OPTIONS: Final[tuple[Callable[[Any], Any], ...]] = (
         help="Also write the metrics of --format openmetrics to FILE, in one step, for node_exporter's textfile "
         "collector.",
     ),
+    click.option(
+        "--all-metrics",
+        "with_all_metrics",
+        is_flag=True,
+        help="With --by partition: also the metrics that few need: log start and log end offsets, margins, and whether "
+        "the partition is behind.",
+    ),
 )
 
 
@@ -130,12 +141,23 @@ def require_consistent(options: LagOptions, output_format: str) -> None:
     if options.watch is not None and output_format not in ("table", "ndjson"):
         msg = f"--watch writes table or ndjson; --format {output_format} contradicts it"
         raise click.UsageError(msg)
+    if options.with_all_metrics:
+        _require_metrics_of_partitions(options, output_format)
     polls_file = options.polls_file
     metrics_file = options.metrics_file
     if options.watch is not None and metrics_file is not None:
         raise click.UsageError("--metrics-file contradicts --watch; run lag by cron instead")
     if polls_file is not None and metrics_file is not None and is_same_file(polls_file, metrics_file):
         msg = f"--polls and --metrics-file name the same file, {polls_file}; each needs a file of its own"
+        raise click.UsageError(msg)
+
+
+def _require_metrics_of_partitions(options: LagOptions, output_format: str) -> None:
+    """Raise UsageError if --all-metrics adds nothing."""
+    if output_format != "openmetrics" and options.metrics_file is None:
+        raise click.UsageError("--all-metrics is only for --format openmetrics and --metrics-file")
+    if options.key is not LagKey.PARTITION:
+        msg = f"--all-metrics is only for --by partition; --by {options.by} always has all metrics"
         raise click.UsageError(msg)
 
 

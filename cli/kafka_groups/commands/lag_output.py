@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -23,11 +23,17 @@ class LagOutput(NamedTuple):
     with_time: bool
     output_format: str
     metrics_file: str | None
+    with_all_metrics: bool = False
 
     @property
     def columns(self) -> tuple[Column, ...]:
         """Return the columns of a table."""
         return lag_columns(self.view, with_time=self.with_time)
+
+    @property
+    def has_order(self) -> bool:
+        """Whether the order of the rows is seen: samples of metrics have none."""
+        return self.output_format != "openmetrics"
 
     def entries(self, groups: Sequence[GroupSummary], shown: Sequence[LagRow]) -> Iterator[Entry]:
         """Yield an entry for each group in JSON, else one for all rows, because they are sorted over all groups."""
@@ -50,18 +56,21 @@ class LagOutput(NamedTuple):
             return writer
         from kafka_groups.rendering.writers.pair import PairWriter
 
-        return PairWriter(
-            writer, self._make_metrics_writer(partial(export_text, self.metrics_file, what="the metrics"))
-        )
+        return PairWriter(writer, self._make_metrics_writer(partial(_export_metrics, self.metrics_file)))
 
     def _make_format_writer(self, screen: Screen) -> Writer:
         if self.output_format == "openmetrics":
-            return self._make_metrics_writer(screen.out.write)
+            return self._make_metrics_writer(screen.out.writelines)
         return open_writer(screen, self.output_format, command="lag", view=self.view, columns=self.columns)
 
-    def _make_metrics_writer(self, write: Callable[[str], object]) -> Writer:
+    def _make_metrics_writer(self, write: Callable[[Iterable[str]], object]) -> Writer:
         from kafka_groups.rendering.views.lag_metrics import PREFIX, lag_metrics
         from kafka_groups.rendering.writers.openmetrics import OpenMetricsWriter
 
-        metrics = lag_metrics(self.key, with_time=self.with_time)
+        metrics = lag_metrics(self.key, with_time=self.with_time, with_all=self.with_all_metrics)
         return OpenMetricsWriter(write, metrics, prefix=PREFIX, clock=time.time)
+
+
+def _export_metrics(name: str, parts: Iterable[str]) -> None:
+    """Write the metrics to a file in one step. Raises ExportError if that fails."""
+    export_text(name, "".join(parts), what="the metrics")

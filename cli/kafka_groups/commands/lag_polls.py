@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,13 +25,17 @@ def load_polls(admin: GroupAdmin, name: str, *, timeout: Deadline) -> Polls:
 
 
 class PollsFile:
-    """Polls, and the file that keeps them between runs. `isolation` is the level of their log ends."""
+    """Polls, and the file that keeps them between runs.
 
-    def __init__(self, polls: Polls, name: str, *, cluster_id: str, isolation: str) -> None:
+    `isolation` is the level of their log ends, and `topics` narrow them, none for all topics.
+    """
+
+    def __init__(self, polls: Polls, name: str, *, cluster_id: str, isolation: str, topics: Sequence[str] = ()) -> None:
         self.polls = polls
         self._name = name
         self._cluster_id = cluster_id
         self._isolation = isolation
+        self._topics = topics
         self._saved_polls = 0
         self._is_failure_reported = False
 
@@ -40,7 +44,7 @@ class PollsFile:
         ended = self.polls.ended
         if ended == self._saved_polls:
             return
-        text = format_polls(self.polls, self._cluster_id, self._isolation)
+        text = format_polls(self.polls, self._cluster_id, self._isolation, self._topics)
         export_text(self._name, text, what="the polls", is_read_back=True)
         self._saved_polls = ended
         self._is_failure_reported = False
@@ -66,15 +70,17 @@ class PollsFile:
 
 
 @contextmanager
-def open_polls(session: ClusterSession, name: str, *, isolation: str) -> Iterator[PollsFile]:
+def open_polls(
+    session: ClusterSession, name: str, *, isolation: str, topics: Sequence[str] = ()
+) -> Iterator[PollsFile]:
     """Yield the polls of a file, which is written when the context ends.
 
-    Raises PollsFileError for a file that cannot be read, or that has another kind, cluster or isolation level, and
-    ExportError if the file cannot be written. If a signal ends the command, that is only a note.
+    Raises PollsFileError for a file that cannot be read, or that has another kind, cluster, isolation level or topics,
+    and ExportError if the file cannot be written. If a signal ends the command, that is only a note.
     """
     cluster_id = session.admin.cluster_id(timeout=session.deadline)
-    polls = read_polls(_read_text(name), name=name, cluster_id=cluster_id, isolation=isolation)
-    file = PollsFile(polls, name, cluster_id=cluster_id, isolation=isolation)
+    polls = read_polls(_read_text(name), name=name, cluster_id=cluster_id, isolation=isolation, topics=topics)
+    file = PollsFile(polls, name, cluster_id=cluster_id, isolation=isolation, topics=topics)
     try:
         yield file
     except (KeyboardInterrupt, SystemExit):

@@ -11,7 +11,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from kafka_groups.commands.lag_polls import PollsFile
 from kafka_groups.errors import AdminError, AuthenticationFailedError
-from kafka_groups.groups.lag.summary import LagReading, LagRow
+from kafka_groups.groups.lag.reading import LagReading
+from kafka_groups.groups.lag.summary import LagRow
 from kafka_groups.model import Failure
 from kafka_groups.options.cluster_session import ClusterSession
 from kafka_groups.options.signals import pause

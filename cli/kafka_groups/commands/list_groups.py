@@ -136,11 +136,11 @@ def _list_of_topics(
     session: ClusterSession, selectors: Selectors, topics: Mapping[str, Sequence[int]], view: ListView
 ) -> None:
     from kafka_groups.groups.topic_groups import list_topic_groups
+    from kafka_groups.groups.topic_scope import NO_GROUP_OF_TOPIC
 
     found = list_topic_groups(session.admin, selectors, topics, deadline=session.deadline)
-    text = "No group has commits on the topic, or members that own partitions of it."
     is_noted = found.groups or found.failures or NO_MATCH in found.notes
-    session.add_notes([*found.notes, *([] if is_noted else [Note(NoteKind.NO_GROUP_OF_TOPIC, None, text)])])
+    session.add_notes([*found.notes, *([] if is_noted else [NO_GROUP_OF_TOPIC])])
     session.write(
         view.entries(found.groups),
         total=len(found.groups),

@@ -10,7 +10,8 @@ from kafka_groups.commands.condition_options import MAX_NAMES
 from kafka_groups.conditions import Condition
 from kafka_groups.errors import AuthenticationFailedError, CheckFailedError, IncompleteResultError
 from kafka_groups.exit_codes import ResultStatus
-from kafka_groups.groups.lag.summary import LagKey, LagReading, order_of
+from kafka_groups.groups.lag.reading import LagReading
+from kafka_groups.groups.lag.summary import LagKey, order_of
 from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.wait import WaitOutcome, judge_reading, poll_until_done
 from kafka_groups.model import Failure

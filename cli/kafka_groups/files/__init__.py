@@ -14,7 +14,7 @@ from kafka_groups.files.output import (
     write_atomically,
 )
 from kafka_groups.files.private import private_file
-from kafka_groups.files.streams import SpecialFileError, read_regular
+from kafka_groups.files.streams import SpecialFileError, find_open_descriptor, read_regular
 
 __all__ = [
     "PRIVATE",
@@ -23,6 +23,7 @@ __all__ = [
     "append_file",
     "check_writable",
     "create_file",
+    "find_open_descriptor",
     "is_same_file",
     "lock",
     "make_directory",

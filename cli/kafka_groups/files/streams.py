@@ -34,14 +34,17 @@ class SpecialFileError(OSError):
         super().__init__(errno.EINVAL, f"it is {kind}; name a regular file", name)
 
 
-def read_regular(path: str | os.PathLike[str]) -> bytes:
-    """Return the content of a file that the tool also writes. Raises OSError, for a FIFO or a device at once."""
+def read_regular(path: str | os.PathLike[str], most_bytes: int = -1) -> bytes:
+    """Return the content of a file, at most its first `most_bytes` if that is not negative.
+
+    Raises OSError, for a FIFO or a device at once.
+    """
     name = os.fspath(path)
     require_regular(name, os.stat(name))
     # Without O_NONBLOCK, a FIFO that has just replaced the file would be waited for.
     with open(os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
         require_regular(name, os.fstat(file.fileno()))
-        return file.read()
+        return file.read(most_bytes)
 
 
 def require_regular(name: str, status: os.stat_result) -> None:

@@ -13,6 +13,7 @@ from kafka_groups.groups.assignments import note_unreadable, note_unreadable_wor
 from kafka_groups.groups.log_offsets import Details, LogOffsets, by_topic, read_log_offsets, without_absent_tasks
 from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selection
+from kafka_groups.groups.topic_scope import TopicScope
 from kafka_groups.groups.undescribed_groups import find_undescribed_groups, read_dead_groups
 from kafka_groups.kinds import Offsets, Operation, kind_of, supports
 from kafka_groups.model import (
@@ -41,7 +42,8 @@ _MAX_IDS: Final = 5
 class DescribedGroups(NamedTuple):
     """Groups and what their rows are made of. Offsets stay packed until `offset_rows` returns the rows of a group.
 
-    `partitions` has all partitions of topics, by topic, if the caller wanted whole topics.
+    `partitions` has all partitions of topics, by topic, if the caller wanted whole topics. If the caller named topics,
+    `scope` has them; offsets are those of these topics, and rows those of the named partitions.
     """
 
     descriptions: Mapping[str, GroupDescription]
@@ -51,6 +53,7 @@ class DescribedGroups(NamedTuple):
     failures: tuple[Failure, ...]
     notes: tuple[Note, ...]
     partitions: Mapping[str, frozenset[int]] = MappingProxyType({})
+    scope: TopicScope | None = None
 
 
 def description_steps(details: Details) -> tuple[Step, ...]:
@@ -87,6 +90,8 @@ def describe_groups(
     with_offsets = [name for name in groups if read.allows(name, Operation.LIST_OFFSETS)]
     offsets = {name: read.offsets.succeeded[name] for name in with_offsets if name in read.offsets.succeeded}
     unread = _unread_offsets(read, with_offsets)
+    if details.scope is not None:
+        offsets = {name: details.scope.narrow(found) for name, found in offsets.items()}
     failures, notes = selection.without_deleted({**read.failed, **refused}, unread)
     failures += [failure for read_offsets in offsets.values() for failure in read_offsets.failed.values()]
     if details.topology:
@@ -106,6 +111,7 @@ def describe_groups(
         failures=(*selection.failures, *failures, *more_failures, *logs.failures),
         notes=(*selection.notes(), *notes, *more_notes),
         partitions=logs.partitions,
+        scope=details.scope,
     )
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from kafka_groups.admin.api import Admin, IsolationLevel, OffsetSpec, TimePlan
 from kafka_groups.groups import steps
+from kafka_groups.groups.topic_scope import PARTITIONS_MAX_AGE_S, TopicScope
 from kafka_groups.model import Assignment, Failure, GroupDescription, GroupOffsets, Member, Results, TopicPartition
 from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION
-
-# A poll sees a partition that was added to a topic this late at most.
-_PARTITIONS_MAX_AGE_S: Final = 10.0
 
 
 class Details(NamedTuple):
@@ -26,7 +24,7 @@ class Details(NamedTuple):
     added to a topic. `members`: members and epochs even of an empty group, which an `offsets` view does not show.
     `undescribed`: a group whose description failed is there without members, if it has commits. `offsets_only` implies
     it; a group whose committed offsets are unknown then has nothing to show, and is dropped. `isolation_level` is that
-    of the log end offsets.
+    of the log end offsets. `scope` narrows all offsets to the topics that a caller named.
     """
 
     offsets: bool
@@ -40,6 +38,7 @@ class Details(NamedTuple):
     undescribed: bool = False
     offsets_only: bool = False
     isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+    scope: TopicScope | None = None
 
 
 class LogOffsets(NamedTuple):
@@ -68,15 +67,23 @@ def read_log_offsets(
     """
     # Only share groups have lags.
     measured = {name: read for name, read in offsets.items() if details.share_log_ends or read.lags is None}
-    partitions = _partitions((groups[name] for name in groups if name in measured), measured.values())
-    if not partitions:
+    read = _partitions((groups[name] for name in groups if name in measured), measured.values())
+    topics: Collection[str] = ()
+    if details.scope is not None:
+        topics = dict.fromkeys(key.topic for key in read if key.topic in details.scope.named)
+        read = [key for key in read if details.scope.has(*key) and details.scope.may_exist(key)]
+    if not (read or topics):
         return LogOffsets()
-    ends = admin.list_offsets(partitions, isolation_level=details.isolation_level, timeout=plan.until(steps.LOG_ENDS))
+    ends: Results[TopicPartition, int | None] = Results()
+    if read:
+        ends = admin.list_offsets(read, isolation_level=details.isolation_level, timeout=plan.until(steps.LOG_ENDS))
     absent = _absent_tasks(groups.values(), measured.values(), ends)
     failures = tuple(failure for key, failure in ends.failed.items() if key not in absent)
     logs = LogOffsets(ends.succeeded, failures=failures, absent=absent)
     if details.whole_topics:
-        logs = _with_other_partitions(admin, logs, partitions, details, plan)
+        listed = _list_partitions(admin, logs, topics, details, plan)
+        logs = _with_other_partitions(admin, logs._replace(partitions=listed.succeeded), read, details, plan)
+        logs = logs._replace(failures=(*logs.failures, *listed.failed.values()))
     # A partition whose end is unknown would only fail a second time.
     with_starts = [key for key in _partitions_with_starts(groups, offsets, logs, details) if key in logs.ends]
     if not with_starts:
@@ -146,25 +153,31 @@ def _existing(group: GroupDescription, absent: Container[TopicPartition]) -> Ite
         )
 
 
+def _list_partitions(
+    admin: Admin, found: LogOffsets, topics: Iterable[str], details: Details, plan: TimePlan
+) -> Results[str, frozenset[int]]:
+    """Return all partitions of the topics with a log end, or the named ones of `topics` if there is a scope.
+
+    The lookup of their leaders has just read most topics, and that of the scope all.
+    """
+    if details.scope is not None:
+        return Results({topic: details.scope.partitions_of(topic) for topic in topics})
+    names = dict.fromkeys(key.topic for key in found.ends)
+    listed = admin.list_partitions(names, max_age_s=PARTITIONS_MAX_AGE_S, timeout=plan.until(steps.PARTITIONS))
+    return Results({topic: frozenset(numbers) for topic, numbers in listed.succeeded.items()}, listed.failed)
+
+
 def _with_other_partitions(
     admin: Admin, found: LogOffsets, requested: Iterable[TopicPartition], details: Details, plan: TimePlan
 ) -> LogOffsets:
-    """Add the other partitions of the topics with a log end. The lookup of their leaders has just read most topics."""
-    names = dict.fromkeys(key.topic for key in found.ends)
-    listed = admin.list_partitions(names, max_age_s=_PARTITIONS_MAX_AGE_S, timeout=plan.until(steps.PARTITIONS))
-    keys = (TopicPartition(topic, each) for topic, numbers in listed.succeeded.items() for each in numbers)
+    """Add the log ends of the other partitions of these topics."""
+    keys = (TopicPartition(topic, each) for topic, numbers in found.partitions.items() for each in sorted(numbers))
     known = {*requested}
     others = [key for key in keys if key not in known]
-    ends: Results[TopicPartition, int | None] = Results()
-    if others:
-        ends = admin.list_offsets(
-            others, isolation_level=details.isolation_level, timeout=plan.until(steps.OTHER_LOG_ENDS)
-        )
-    return found._replace(
-        ends={**found.ends, **ends.succeeded},
-        failures=(*found.failures, *listed.failed.values(), *ends.failed.values()),
-        partitions={topic: frozenset(numbers) for topic, numbers in listed.succeeded.items()},
-    )
+    if not others:
+        return found
+    ends = admin.list_offsets(others, isolation_level=details.isolation_level, timeout=plan.until(steps.OTHER_LOG_ENDS))
+    return found._replace(ends={**found.ends, **ends.succeeded}, failures=(*found.failures, *ends.failed.values()))
 
 
 def _partitions(groups: Iterable[GroupDescription], offsets: Iterable[GroupOffsets]) -> list[TopicPartition]:

@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 from kafka_groups.admin.api import Admin, Deadline, TimePlan
 from kafka_groups.groups import steps
-from kafka_groups.groups.assignments import assigned_partitions, has_unknown_assignments
+from kafka_groups.groups.assignments import has_unknown_assignments
 from kafka_groups.groups.descriptions import describe_groups, description_steps
 from kafka_groups.groups.log_offsets import Details
 from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
 from kafka_groups.groups.suggestions import suggest_groups, suggest_topics
+from kafka_groups.groups.topic_scope import TopicScope, read_topic_scope
 from kafka_groups.kinds import REBALANCING_STATES, Operation, has_start_offsets
-from kafka_groups.model import Failure, GroupDescription, GroupOffsets, Member
-from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_error
+from kafka_groups.model import Failure, GroupDescription, GroupOffsets
 
 
 class TopicGroup(NamedTuple):
@@ -54,52 +54,38 @@ def list_topic_groups(
     selected = selectors._replace(all_groups=True) if selectors.is_empty() else selectors
     details = Details(offsets=True, log_offsets=False, undescribed=True)
     plan = TimePlan(deadline, (steps.TOPICS, *listing_steps(selected), *description_steps(details)))
-    known = admin.describe_topics(topics, timeout=plan.until(steps.TOPICS))
+    read = read_topic_scope(admin, topics, deadline=plan.until(steps.TOPICS))
     selection = select_groups(admin, selected, operation=Operation.LIST_OFFSETS, plan=plan)
     described = describe_groups(admin, selection, details=details, operation=Operation.LIST_OFFSETS, plan=plan)
-    named = {topic: frozenset(partitions) for topic, partitions in topics.items()}
     counts = [
-        (description, _count(description, described.offsets.get(group, GroupOffsets()), named))
+        (description, _count(description, described.offsets.get(group, GroupOffsets()), read.scope))
         for group, description in described.descriptions.items()
     ]
     groups = tuple(count for description, count in counts if _may_read(description, count))
     is_any_described = any(description.is_described for description, _ in counts)
     rebalancing = [group.group for group in groups if group.members is None and group.state in REBALANCING_STATES]
-    absent = [
-        _absent(topic, partition)
-        for topic, found in known.succeeded.items()
-        for partition in sorted(named[topic])
-        if partition not in found.partitions
-    ]
-    unknown = suggest_topics(admin, known.failed.values(), deadline)
+    unknown = suggest_topics(admin, read.failures, deadline)
     unlisted = selected.ids_without_listing()
     failures = suggest_groups(
         admin, described.failures, named=unlisted, operation=Operation.LIST_OFFSETS, deadline=deadline
     )
     return TopicGroups(
         groups=groups,
-        failures=(*unknown, *absent, *failures),
+        failures=(*unknown, *failures),
         notes=(*described.notes, *map(_note_rebalancing, rebalancing)),
-        anything_read=bool(groups) or (is_any_described and bool(known.succeeded) and not absent),
+        anything_read=bool(groups) or (is_any_described and read.is_complete),
     )
 
 
-def _count(group: GroupDescription, offsets: GroupOffsets, topics: Mapping[str, frozenset[int]]) -> TopicGroup:
-    commits = [commit for key, commit in offsets.rows() if _is_named(topics, *key)]
+def _count(group: GroupDescription, offsets: GroupOffsets, scope: TopicScope) -> TopicGroup:
+    commits = [commit for key, commit in offsets.rows() if scope.has(*key)]
     committed = sum(commit is not None for commit in commits)
     is_unknown = has_start_offsets(group.type) and committed < len(commits)
-    members = sum(_reads(member, topics) for member in group.members)
+    members = sum(map(scope.is_read_by, group.members))
     known = None if has_unknown_assignments(group) else members
     return TopicGroup(
         group.group, group.type, group.state, group.protocol_type, known, None if is_unknown else committed
     )
-
-
-def _reads(member: Member, topics: Mapping[str, frozenset[int]]) -> bool:
-    """Return whether a member owns a partition of topics, or subscribes to one and has no partition of it yet."""
-    assigned = list(assigned_partitions(member))
-    waiting = {*(member.subscription or ())} - {key.topic for key in assigned}
-    return not waiting.isdisjoint(topics) or any(_is_named(topics, *key) for key in assigned)
 
 
 def _may_read(description: GroupDescription, count: TopicGroup) -> bool:
@@ -110,12 +96,3 @@ def _may_read(description: GroupDescription, count: TopicGroup) -> bool:
 def _note_rebalancing(group: str) -> Note:
     text = f"Group '{group}' is rebalancing: whether its members read the topic is unknown until that has ended."
     return Note(NoteKind.REBALANCING, group, text)
-
-
-def _absent(topic: str, partition: int) -> Failure:
-    error = broker_error(UNKNOWN_TOPIC_OR_PARTITION, "it does not exist")
-    return Failure.of(error, topic=topic, partition=partition)
-
-
-def _is_named(topics: Mapping[str, frozenset[int]], topic: str, partition: int) -> bool:
-    return topic in topics and (not topics[topic] or partition in topics[topic])

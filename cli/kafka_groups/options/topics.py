@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import click
@@ -46,6 +46,14 @@ def parse_topics(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
         if (named := topics.setdefault(topic, set())) is not None:
             named.update(partitions)
     return {topic: tuple(sorted(partitions or ())) for topic, partitions in topics.items()}
+
+
+def format_topics(topics: Mapping[str, Sequence[int]]) -> list[str]:
+    """Return the texts that `parse_topics` reads, one for each topic, sorted."""
+    return [
+        f"{topic}:{','.join(map(str, partitions))}" if partitions else topic
+        for topic, partitions in sorted(topics.items())
+    ]
 
 
 def _parse_partitions(text: str, numbers: str) -> list[int]:

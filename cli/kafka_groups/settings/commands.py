@@ -21,10 +21,20 @@ if TYPE_CHECKING:
 _MOST_BYTES: Final = 1 << 20
 _TICK_S: Final = 0.05
 _READ_SIZE: Final = 1 << 16
-# What a program may print of a secret: long words of the alphabet of tokens and keys, and all that follows "password=".
+# What a program may print of a secret: long words of the alphabet of tokens and keys, the value after "password=" or
+# "the password is", the user and the password of a URL, and the argument of an option such as `curl -u`.
 _LONG_WORD: Final = re.compile(r"[-\w~+/.=%]{20,}")
-_NAMED_SECRET: Final = re.compile(r"(?i)((?:pass(?:word|wd|phrase)?|secret|token|key|bearer)\b[\"']?\s*[:=\s]\s*)\S+")
+_NAME: Final = (
+    r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|key|bearer|basic|credential|authorization)s?\b[\\\"']*"
+)
+_BETWEEN: Final = r"(?:\s*[:=]\s*|\s+(?:(?:is|was|are)\b\s*[:=]?\s*)?)(?:(?:basic|bearer|digest|negotiate)\s+)?"
+_VALUE: Final = r"""(?:"[^"]*"?|'[^']*'?|\S+)"""
+_NAMED_SECRET: Final = re.compile(rf"(?i)({_NAME}{_BETWEEN}){_VALUE}")
+_OPTION: Final = re.compile(rf"(?<![\w-])(--?(?:proxy-)?user(?:name)?\b[=\s]*|-[uUp][=\s]*){_VALUE}")
+_USER_OF_URL: Final = re.compile(r"(://)\S*(?=@)|(?<![^\s\"'(=])()[^\s:/@\"'(=]+:[^\s@/]+(?=@)")
 _LONGEST_SHOWN: Final = 200
+# A variable of a config provider or of a profile, such as ${env:NAME}; ${NAME:-text} and ${NAME:1} are a shell's.
+_VARIABLE: Final = re.compile(r"\$\{[^{}:]+:(?![-=+?\s\d])[^}]*\}")
 
 
 class CommandFailedError(Exception):
@@ -34,8 +44,12 @@ class CommandFailedError(Exception):
 def split_command(text: str, source: str) -> tuple[str, ...]:
     """Return the words of a command, as a POSIX shell splits them; no shell runs it.
 
-    Raises SettingsError, which names `source`, for an empty command and for a quotation mark without its partner.
+    Raises SettingsError, which names `source`, for an empty command, for a quotation mark without its partner, and for
+    a variable such as `${env:NAME}`: its value could be several words, or another command.
     """
+    if _VARIABLE.search(text):
+        msg = f"{source}: a command is taken as written; its variable ${{…}} is not replaced; let the command read it"
+        raise SettingsError(msg)
     try:
         words = tuple(shlex.split(text))
     except ValueError:
@@ -49,7 +63,7 @@ def split_command(text: str, source: str) -> tuple[str, ...]:
 
 
 def run_command(words: Sequence[str], limit: Limit) -> bytes:
-    """Return what a command prints to stdout. It has no stdin, and a process group of its own.
+    """Return what a command prints to stdout. It has no stdin, no terminal, and a session of its own.
 
     The whole group is killed at the limit, and when the command ends. Raises CommandFailedError for a command that
     cannot be started, that fails, that takes too long, or that prints more than 1 MiB.
@@ -61,7 +75,8 @@ def run_command(words: Sequence[str], limit: Limit) -> bytes:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            process_group=0,
+            # Without a terminal, a program that wants to read one fails at once. Its session is a process group, too.
+            start_new_session=True,
         )
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it has a NUL character"
@@ -83,7 +98,9 @@ def mask_output(text: str, secret: str = "") -> str:
     if not lines:
         return ""
     line = hide_secrets(lines[-1], (part.strip() for part in secret.splitlines()))
-    line = _LONG_WORD.sub(MASK, _NAMED_SECRET.sub(rf"\1{MASK}", line))
+    for pattern in (_USER_OF_URL, _OPTION, _NAMED_SECRET):
+        line = pattern.sub(lambda match: f"{match[1] or ''}{MASK}", line)
+    line = _LONG_WORD.sub(MASK, line)
     return "".join(each if each.isprintable() else "?" for each in line)[:_LONGEST_SHOWN]
 
 
@@ -103,6 +120,8 @@ def _read_until_exit(process: subprocess.Popen[bytes], limit: Limit) -> tuple[by
             ready = selector.select(0.0 if has_exited else min(_TICK_S, limit.remaining_s()))
             for key, _ in ready:
                 _read_ready(selector, key)
+            # Only the last line is shown, and the rest may be long.
+            del complaint[:-_READ_SIZE]
             if len(printed) > _MOST_BYTES:
                 msg = f"printed more than {_MOST_BYTES:,} bytes"
                 raise CommandFailedError(msg)
@@ -111,7 +130,7 @@ def _read_until_exit(process: subprocess.Popen[bytes], limit: Limit) -> tuple[by
             if limit.is_over():
                 raise CommandFailedError("took too long, and was ended")
     _wait(process, limit)
-    return bytes(printed), bytes(complaint[-_READ_SIZE:])
+    return bytes(printed), bytes(complaint)
 
 
 def _read_ready(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:

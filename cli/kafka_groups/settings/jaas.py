@@ -39,9 +39,13 @@ _TOKEN_OPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "IAMLoginModule": _AWS_OPTIONS,
 }
+_OAUTHBEARER: Final = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 _KERBEROS: Final = "Krb5LoginModule"
 _KERBEROS_OPTIONS: Final[Mapping[str, str]] = {"serviceName": SERVICE_NAME, "principal": PRINCIPAL}
 _EXTENSION: Final = "extension_"
+# Stands for a comma of a value in `sasl.oauthbearer.extensions`, whose commas are between pairs. It is a noncharacter
+# of Unicode, and no extension may have it.
+EXTENSION_COMMA: Final = "\ufdd0"
 _UNSECURED_SUBJECT: Final = "unsecuredLoginStringClaim_sub"
 # Kafka reads the text with java.io.StreamTokenizer: comments may stand between two tokens, and a text in quotes ends
 # in its line. The lines that begin with # are comments of people's own, which Java refuses.
@@ -102,6 +106,14 @@ class Jaas(NamedTuple):
         missing = [name for name in _NAMES if name not in self.options]
         return f"it has no option {missing[0]}; add the option, or set sasl.{missing[0]}" if missing else None
 
+    def find_token_problem(self) -> str | None:
+        """Return why Java would not read it for a token, or None. The text has secrets, so it is not repeated."""
+        if not self.module:
+            return f"it names no login module; write {_OAUTHBEARER} required and the options"
+        if self.options is None:
+            return f"""the options of {self.module} cannot be parsed; write them as clientId="…" clientSecret="…";"""
+        return None
+
     def find_kerberos_problem(self, *, has_keytab: bool) -> str | None:
         """Return why its options do not describe a Kerberos user, or None.
 
@@ -149,7 +161,8 @@ def _bearer_properties(options: Mapping[str, str]) -> dict[str, str]:
         name.removeprefix(_EXTENSION): value for name, value in options.items() if name.startswith(_EXTENSION)
     }
     if extensions:
-        properties["sasl.oauthbearer.extensions"] = ",".join(f"{key}={value}" for key, value in extensions.items())
+        pairs = (f"{key}={value.replace(',', EXTENSION_COMMA)}" for key, value in extensions.items())
+        properties["sasl.oauthbearer.extensions"] = ",".join(pairs)
     if _UNSECURED_SUBJECT in options:
         properties["enable.sasl.oauthbearer.unsecure.jwt"] = "true"
         properties["sasl.oauthbearer.config"] = f"principal={options[_UNSECURED_SUBJECT]}"

@@ -17,6 +17,7 @@ from kafka_groups.settings.properties import (
     canonical_name,
     is_known,
     is_provider_key,
+    secret_of_command,
     suggest_property,
 )
 
@@ -80,9 +81,22 @@ def read_properties_file(path: str) -> dict[str, Setting]:
     else:
         settings = to_settings(pairs, source=f"{path}: ", origin=path)
         refuse_foreign_writers(file, [TOKEN_COMMAND] if TOKEN_COMMAND in settings else [])
-        return settings
+        return _commands_of_profiles(settings) | settings
     msg = f"the config file {path} cannot be read: {problem}"
     raise SettingsError(msg)
+
+
+def _commands_of_profiles(settings: Mapping[str, Setting]) -> dict[str, Setting]:
+    """Return the secrets whose commands a properties file has, each with the problem that it has to be in a profile.
+
+    None of these commands runs.
+    """
+    problem = "commands are for profiles alone; write the command to a profile, or use a config provider"
+    return {
+        secret: Setting("", setting.source, problem=SettingsError(f"{setting.source}: {problem}"), command="")
+        for key, setting in settings.items()
+        if (secret := secret_of_command(key)) is not None
+    }
 
 
 def _decode(data: bytes) -> str:

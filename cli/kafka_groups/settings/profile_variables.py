@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 from kafka_groups.errors import ConfigProviderError, SettingsError
+from kafka_groups.settings.secret_files import SecretFileError, read_limited
 from kafka_groups.text_encoding import NotUtf8Error, decode_utf8
 
 PROFILE_VARIABLES: Final = frozenset({"env", "file"})
@@ -34,11 +34,10 @@ def _read_variable(name: str, environment: Mapping[str, str]) -> str:
 
 def _read_file(name: str) -> str:
     try:
-        return without_newline(decode_utf8(Path(name).read_bytes()))
+        return without_newline(decode_utf8(read_limited(name)))
     except NotUtf8Error as error:
         msg = f"the file {name} {error}"
         raise SettingsError(msg) from None
-    except (OSError, ValueError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or "the path is not valid"
-        msg = f"the file {name} cannot be read: {reason}; correct the path, or the rights to it"
+    except SecretFileError as error:
+        msg = f"the file {name} {error}"
         raise ConfigProviderError(msg) from None

@@ -173,6 +173,8 @@ IAM_HANDLERS: Final = (
     "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler",
     "software.amazon.msk.auth.iam.IAMClientCallbackHandler",
 )
+# The class that fetches tokens of Google Cloud.
+GCP_HANDLER: Final = "com.google.cloud.hosted.kafka.auth.GcpLoginCallbackHandler"
 # Who signs a token of Amazon MSK: the options of IAMLoginModule.
 AWS_KEYS: Final = tuple(name for name in sorted(TOKEN_KEYS) if name.startswith("sasl.aws."))
 RESERVED_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.librdkafka == "reserved")

@@ -18,6 +18,7 @@ from kafka_groups.errors import ConfigProviderError, KafkaGroupsError, SettingsE
 from kafka_groups.settings.pairs import Setting, trim, with_jaas_credentials
 from kafka_groups.settings.profile_variables import PROFILE_VARIABLES, look_up
 from kafka_groups.settings.properties import is_secret
+from kafka_groups.settings.secret_files import SecretFileError, read_limited
 from kafka_groups.text_encoding import NotUtf8Error, decode_utf8
 
 _VARIABLE: Final = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
@@ -136,14 +137,14 @@ def _load_properties(path: Path) -> Mapping[str, str]:
     import javaproperties
 
     try:
-        return javaproperties.load(StringIO(decode_utf8(path.read_bytes()), newline=None))
+        return javaproperties.load(StringIO(decode_utf8(read_limited(path)), newline=None))
     except javaproperties.InvalidUEscapeError:
         problem = r"a \u is not followed by four hexadecimal digits; write a backslash as \\"
         msg = f"the file {path} of a config provider cannot be used: {problem}"
     except NotUtf8Error as error:
         msg = f"the file {path} of a config provider {error}"
-    except (OSError, ValueError) as error:
-        raise _unreadable("file", path, error) from None
+    except SecretFileError as error:
+        raise _unusable(path, error) from None
     raise SettingsError(msg)
 
 
@@ -152,14 +153,19 @@ def _read_directory(path: Path, key: str) -> str | None:
     try:
         # The name is compared, and not joined: it may have a path.
         file = next((each for each in path.iterdir() if each.name == key and each.is_file()), None)
-        data = None if file is None else file.read_bytes()
     except (OSError, ValueError) as error:
         raise _unreadable("directory", path, error) from None
     try:
-        return None if data is None else decode_utf8(data)
+        return None if file is None else decode_utf8(read_limited(file))
+    except SecretFileError as error:
+        raise _unusable(path / key, error) from None
     except NotUtf8Error as error:
         msg = f"the file {path / key} of a config provider {error}"
         raise SettingsError(msg) from None
+
+
+def _unusable(path: Path, error: SecretFileError) -> ConfigProviderError:
+    return ConfigProviderError(f"the file {path} of a config provider {error}")
 
 
 def _unreadable(kind: str, path: Path, error: Exception) -> ConfigProviderError:

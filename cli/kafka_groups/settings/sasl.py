@@ -100,11 +100,32 @@ def token_credentials(settings: Mapping[str, Setting]) -> TokenCredentials:
     from kafka_groups.settings.tokens.selection import select_source
 
     settings = _with_login_handler(settings)
+    try:
+        source = select_source(settings)
+    except SettingsError:
+        _refuse_unread_jaas(settings)
+        raise
     return TokenCredentials(
-        source=select_source(settings),
+        source=source,
         extensions=parse_extensions(settings),
         properties={name: setting.value for name, setting in settings.items() if name in TOKEN_KEYS},
     )
+
+
+def _refuse_unread_jaas(settings: Mapping[str, Setting]) -> None:
+    """Raise SettingsError for a `sasl.jaas.config` without options that can be read: what is missing may be there.
+
+    The source of Amazon MSK refuses such a text itself.
+    """
+    jaas = settings.get("sasl.jaas.config")
+    handler = settings.get(LOGIN_HANDLER)
+    if jaas is None or not jaas.value or (handler is not None and handler.value in IAM_HANDLERS):
+        return
+    from kafka_groups.settings.jaas import parse_jaas
+
+    if problem := parse_jaas(jaas.value).find_token_problem():
+        msg = f"{jaas.source}: {problem}{hint_of_variable(jaas.value)}"
+        raise SettingsError(msg) from None
 
 
 def _with_login_handler(settings: Mapping[str, Setting]) -> Mapping[str, Setting]:

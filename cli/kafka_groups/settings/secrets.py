@@ -11,11 +11,29 @@ from kafka_groups.settings.file_access import describe_readers
 from kafka_groups.settings.limits import Limit
 from kafka_groups.settings.pairs import FLAG, PASSWORD_KEYS, Setting, has_effect, with_jaas_credentials
 from kafka_groups.settings.profile_variables import without_newline
-from kafka_groups.settings.properties import TOKEN_KEYS
+from kafka_groups.settings.properties import GCP_HANDLER, IAM_HANDLERS, LOGIN_HANDLER, TOKEN_KEYS, TOKEN_SOURCE_KEYS
 from kafka_groups.settings.sources import MergedSettings
 from kafka_groups.settings.values import VARIABLE
 
 _JAAS: Final = "sasl.jaas.config"
+_ENDPOINT: Final = "sasl.oauthbearer.token.endpoint.url"
+# Secrets that only an identity provider gets, or that sign what it gets.
+_CLIENT_SECRETS: Final = frozenset(
+    {
+        "sasl.oauthbearer.assertion.private.key.passphrase",
+        "sasl.oauthbearer.assertion.private.key.pem",
+        "sasl.oauthbearer.client.credentials.client.secret",
+    }
+)
+_CLOUD_HANDLERS: Final = frozenset({GCP_HANDLER, *IAM_HANDLERS})
+_OTHER_SOURCES: Final = frozenset(TOKEN_SOURCE_KEYS) - {_ENDPOINT}
+# Values with which a property names no source of tokens.
+_OFF: Final = frozenset({"", "0", "f", "false", "none"})
+# The password of a store, and the property that names the store.
+_STORES: Final[Mapping[str, str]] = {
+    "ssl.keystore.password": "ssl.keystore.location",
+    "ssl.truststore.password": "ssl.truststore.location",
+}
 # Properties whose value is a secret as a whole. Of a JAAS text, the properties are warned of that it stands for.
 _WHOLE_SECRETS: Final = frozenset(
     {
@@ -89,8 +107,21 @@ def _is_needed(key: str, settings: Mapping[str, Setting], protocol: str) -> bool
     if key == _JAAS:
         return not (has_password and all(name in settings for name in PASSWORD_KEYS))
     if key in TOKEN_KEYS:
-        return protocol.startswith("SASL_") and not has_password
+        is_of_provider = key in _CLIENT_SECRETS
+        return protocol.startswith("SASL_") and not has_password and (not is_of_provider or _has_provider(settings))
+    if key in _STORES:
+        return _STORES[key] in settings
     return key not in PASSWORD_KEYS or has_password
+
+
+def _has_provider(settings: Mapping[str, Setting]) -> bool:
+    """Return whether tokens come from an identity provider, and not from a file, a command, a cloud or this tool."""
+    endpoint = settings.get(_ENDPOINT)
+    if endpoint is None or endpoint.value[: len("file:")].lower() == "file:":
+        return False
+    if LOGIN_HANDLER in settings and settings[LOGIN_HANDLER].value in _CLOUD_HANDLERS:
+        return False
+    return not any(key in settings and settings[key].value.lower() not in _OFF for key in _OTHER_SOURCES)
 
 
 def _run(setting: Setting, limit: Limit) -> Setting:

@@ -17,14 +17,20 @@ from kafka_groups.settings.properties import (
     KEYTAB,
     LOGIN_HANDLER,
     PRINCIPAL,
+    TOKEN_COMMAND,
     TOKEN_SOURCE_KEYS,
     is_known,
     is_provider_key,
 )
-from kafka_groups.settings.values import Endpoint, hint_of_variable, parse_bootstrap, parse_duration
+from kafka_groups.settings.values import (
+    VARIABLE_PREFIX,
+    Endpoint,
+    hint_of_variable,
+    parse_bootstrap,
+    parse_duration,
+)
 
 DEFAULT_TIMEOUT_S: Final = 30.0
-_PREFIX: Final = "KAFKA_GROUPS_"
 _VARIABLES: Final = ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE", "SASL_PASSWORD", "TIMEOUT")
 # A profile or a config file of a flag names its own cluster. These variables could send its password to another one,
 # or the password of another one to it.
@@ -176,7 +182,8 @@ def _replace_variables(layers: Layers, environment: Mapping[str, str], *, is_use
 
 
 def _is_used(name: str) -> bool:
-    return is_known(name) or name in _PROFILE_KEYS
+    # A command is taken as written.
+    return name != TOKEN_COMMAND and (is_known(name) or name in _PROFILE_KEYS)
 
 
 def parse_servers(servers: Setting, protocol: str) -> tuple[Endpoint, ...]:
@@ -198,7 +205,11 @@ def _check_flags(sources: Sources) -> None:
 
 def _variables(environment: Mapping[str, str], *, flags_name_cluster: bool) -> dict[str, Setting]:
     names = [name for name in _VARIABLES if not (flags_name_cluster and name in _SWITCHED_OFF)]
-    return {name: Setting(value, _PREFIX + name) for name in names if (value := environment.get(_PREFIX + name))}
+    return {
+        name: Setting(value, VARIABLE_PREFIX + name)
+        for name in names
+        if (value := environment.get(VARIABLE_PREFIX + name))
+    }
 
 
 def _value(setting: Setting | None) -> str | None:

@@ -20,6 +20,8 @@ TLS_VERSIONS: Final = ("TLSv1.2", "TLSv1.3")
 # No command runs for longer, and the system calls that wait accept no unlimited time.
 LONGEST_S = 365 * 86_400.0
 
+# The names of the variables of the environment that are settings begin with it.
+VARIABLE_PREFIX: Final = "KAFKA_GROUPS_"
 # A value of a config provider (KIP-297), which stays as it is if no provider has it.
 VARIABLE: Final = re.compile(r"\$\{[^}]*:[^}]*\}")
 _DURATION = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>ms|s|m|h|d)")

@@ -108,6 +108,17 @@ def test_refused_credentials_name_their_properties_and_unused_callbacks(
     )
 
 
+def test_a_refused_password_of_the_environment_names_its_variable(error_of: Callable[..., str]) -> None:
+    with ScriptedBroker(
+        lambda _request: {"mechanisms": ["PLAIN"]}, versions={"SaslHandshake": (0, 1), "SaslAuthenticate": (0, 2)}
+    ) as broker:
+        broker.script("SaslAuthenticate", changed(error_code=58, error_message="wrong"))
+        environment = {"KAFKA_GROUPS_SASL_PASSWORD": "hidden-thing"}
+        flags = ["security.protocol=SASL_PLAINTEXT", "sasl.mechanism=PLAIN", "sasl.username=me"]
+        text = error_of("", bootstrap=str(broker.endpoint), config=None, properties=flags, environment=environment)
+    assert text.endswith("wrong; check sasl.username and sasl.password; see KAFKA_GROUPS_SASL_PASSWORD")
+
+
 @pytest.mark.parametrize(
     ("password", "key"),
     [("sasl.username=me\nsasl.password=", "sasl.password"), (f'{JAAS} username="me" password=', "sasl.jaas.config")],

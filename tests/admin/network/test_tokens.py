@@ -80,7 +80,9 @@ def test_connections_share_one_fetch_while_it_runs_and_while_its_token_is_fresh(
     assert (tokens.request() is first, source.fetches) == (True, 1)
 
 
-@pytest.mark.parametrize(("lifetime_s", "after_s"), [(100.0, 80), (None, 60)], ids=["known", "unknown"])
+@pytest.mark.parametrize(
+    ("lifetime_s", "after_s"), [(100.0, 80), (50.0, 5), (None, 60)], ids=["long", "short", "unknown"]
+)
 def test_a_token_is_fetched_again_late_in_its_lifetime(
     make: Callable[..., Tokens], lifetime_s: float | None, after_s: float
 ) -> None:

@@ -131,3 +131,14 @@ def test_a_number_that_no_offset_can_be_is_refused(number: str) -> None:
     assert "123" in text
     with pytest.raises(PollsFileError, match="damaged"):
         read(text.replace("123", number))
+
+
+def test_a_file_of_other_topics_is_refused() -> None:
+    text = format_polls(history_of(("g", 5, 100)), "c", "uncommitted", ["orders", "payments:0,1"])
+    assert read_polls(text, name="f", cluster_id="c", topics=["orders", "payments:0,1"]) == read(text)
+    problem = "f has the polls of --topic orders --topic payments:0,1, and this is all topics; use another file"
+    with pytest.raises(PollsFileError, match=problem):
+        read_polls(text, name="f", cluster_id="c", topics=[])
+    whole = format_polls(history_of(("g", 5, 100)), "c", "uncommitted")
+    with pytest.raises(PollsFileError, match="f has the polls of all topics, and this is --topic orders;"):
+        read_polls(whole, name="f", cluster_id="c", topics=["orders"])

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from kafka_groups.groups.lag.rows import lag_of
 from kafka_groups.groups.lag.summary import LagKey, LagRow, summarize_lag
 from kafka_groups.model import GroupDescription, OffsetRow
 from tests.fakes.fake_admin import member
@@ -108,3 +111,32 @@ def test_partitions_that_can_lose_nothing_have_no_margin(by: LagKey) -> None:
 def test_a_group_that_can_lose_nothing_has_no_margin_and_its_losses() -> None:
     found = total(row("t", 0, 5, 5, start=5), row("t", 1, 10, 100, start=100))
     assert (found.messages_lost, found.retention_margin, found.retention_margin_percent) == (90, None, None)
+
+
+OFFSETS = st.none() | st.integers(0, 20)
+
+
+@given(
+    partitions=st.lists(st.tuples(OFFSETS, OFFSETS, OFFSETS, OFFSETS), max_size=4),
+    kind=st.sampled_from(["Classic", "Share"]),
+)
+def test_the_row_of_a_partition_is_the_total_of_a_group_with_that_one(
+    partitions: list[tuple[int | None, int | None, int | None, int | None]], kind: str
+) -> None:
+    group = GROUP._replace(type=kind)
+    rows = [
+        OffsetRow(
+            "g", "t", number, None, committed, end, share_lag if kind == "Share" else None, "m", "/h", "c", start, ""
+        )
+        for number, (committed, end, start, share_lag) in enumerate(partitions)
+    ]
+    rows = [
+        each if kind == "Share" else each._replace(lag=lag_of(each.committed_offset, each.log_end_offset))
+        for each in rows
+    ]
+    found = {each.partition: each for each in summarize_lag(group, rows, LagKey.PARTITION).rows}
+    assert {*found} == {each.partition for each in rows}
+    for each in rows:
+        alone = summarize_lag(group, [each], LagKey.GROUP).total
+        own = {name: getattr(each, name) for name in OffsetRow._fields if name in LagRow._fields}
+        assert found[each.partition] == alone._replace(**own)

@@ -38,13 +38,13 @@ def rows_by(key: LagKey, *, group: str = "g", topic: str = "t", member_id: str |
 
 def text_of(key: LagKey, rows: Iterable[LagRow], failures: Iterable[Failure] = ()) -> str:
     """Return the text of rows."""
-    texts: list[str] = []
+    texts: list[Iterable[str]] = []
     writer = OpenMetricsWriter(texts.append, lag_metrics(key), prefix=PREFIX, clock=lambda: 1_700_000_000.25)
     for row in rows:
         writer.add(Entry(LAG_VIEWS[key].table(), [row], dict))
     writer.end([], failures, status="complete")
-    (text,) = texts
-    return text
+    (parts,) = texts
+    return "".join(parts)
 
 
 def samples_of(parse: Parse, text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
@@ -128,3 +128,28 @@ def test_the_samples_of_a_metric_stand_together() -> None:
     rows = [*rows_by(LagKey.GROUP), *rows_by(LagKey.GROUP, group="h")]
     names = [line.partition("{")[0] for line in text_of(LagKey.GROUP, rows).splitlines() if "{" in line]
     assert names == sorted(names, key=list(dict.fromkeys(names)).index)
+
+
+@every_parser
+def test_the_samples_of_thousands_of_rows_are_complete(parse: Parse) -> None:
+    rows = [row for number in range(1_001) for row in rows_by(LagKey.PARTITION, group=f"g{number}")]
+    samples = samples_of(parse, text_of(LagKey.PARTITION, rows))
+    name = f"{PREFIX}_by_partition_uncommitted_partitions"
+    assert [labels[0][1] for found, labels in samples if found == name] == [row.group for row in rows]
+
+
+def test_metrics_that_few_need_of_each_partition_are_there_on_request() -> None:
+    names = [metric.name.removeprefix(f"{PREFIX}_by_partition_") for metric in lag_metrics(LagKey.PARTITION)]
+    assert names == ["messages", "uncommitted_partitions", "lost_messages", "committed_offset"]
+    added = {metric.name for metric in lag_metrics(LagKey.PARTITION, with_all=True)} - {
+        f"{PREFIX}_by_partition_{name}" for name in names
+    }
+    assert added == {
+        f"{PREFIX}_by_partition_{name}"
+        for name in ("partitions_behind", "retention_margin_messages", "log_start_offset", "log_end_offset")
+    }
+
+
+@pytest.mark.parametrize("key", set(LagKey) - {LagKey.PARTITION})
+def test_other_rows_always_have_all_metrics(key: LagKey) -> None:
+    assert lag_metrics(key) == lag_metrics(key, with_all=True)

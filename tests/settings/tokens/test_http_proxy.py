@@ -10,6 +10,7 @@ import pytest
 
 from kafka_groups.settings.tokens.http_client import HttpSettings
 from tests.fakes.http_proxy import running_proxy
+from tests.fakes.raw_port import accepting_only, refusing, responding
 from tests.fakes.token_server import TokenServer
 from tests.settings.tokens.http_exchanges import failure, get
 from tests.settings.tokens.token_sources import SECRET
@@ -42,6 +43,47 @@ def test_a_proxy_that_refuses_is_named_without_its_password(monkeypatch: pytest.
             f"cannot be reached: the proxy 127.0.0.1:{port} refused the connection with status 407; "
             "check HTTPS_PROXY and NO_PROXY"
         )
+
+
+def test_a_proxy_that_refuses_connections_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with refusing() as endpoint:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://me:{SECRET}@{endpoint}")
+        error = failure("https://login.example/token")
+    assert str(error) == (
+        f"cannot be reached: the proxy {endpoint} did not accept the connection (connection refused); "
+        "check HTTPS_PROXY and NO_PROXY"
+    )
+    assert (error.is_retriable, error.is_timeout) == (True, False)
+
+
+def test_a_proxy_whose_name_is_not_resolved_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    monkeypatch.setenv("HTTPS_PROXY", f"http://me:{SECRET}@proxy.example:3128")
+    assert str(failure("https://login.example/token")) == (
+        "cannot be reached: the proxy proxy.example:3128 has a host name that is not resolved "
+        "(name or service not known); check HTTPS_PROXY and NO_PROXY"
+    )
+
+
+def test_a_silent_proxy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with accepting_only() as endpoint:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://{endpoint}")
+        error = failure("https://login.example/token", HttpSettings(connect_timeout_s=0.3))
+    assert str(error) == (
+        f"cannot be reached: the proxy {endpoint} opened no connection to it within 0.3 s; "
+        "check HTTPS_PROXY and NO_PROXY"
+    )
+    assert error.is_timeout
+
+
+def test_a_proxy_that_closes_the_connection_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with responding() as endpoint:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://{endpoint}")
+        text = str(failure("https://login.example/token"))
+    assert text.startswith(f"cannot be reached: the proxy {endpoint} ")
 
 
 @pytest.mark.parametrize("value", [f"socks5://me:{SECRET}@127.0.0.1:1", f"http://{SECRET}:port", "http://"])

@@ -105,6 +105,18 @@ def test_extensions_are_pairs_in_their_order() -> None:
     assert credentials_of({ENDPOINT: "file:///x", EXTENSIONS: ""}).extensions == {}
 
 
+def test_an_extension_of_a_jaas_text_may_have_commas() -> None:
+    module = "a.OAuthBearerLoginModule required"
+    jaas = f'{module} extension_x="a,b" extension_y="c\\\\" extension_z="d=e,,f\\\\,g=h";'
+    credentials = credentials_of({ENDPOINT: "file:///x", "sasl.jaas.config": jaas})
+    extensions = {"x": "a,b", "y": "c\\", "z": "d=e,,f\\,g=h"}
+    assert credentials.extensions == extensions
+    # Another process selects the source again, by these properties.
+    assert credentials_of(dict(credentials.properties)).extensions == extensions
+    text = settings_error({ENDPOINT: "file:///x", "sasl.jaas.config": f'{module} extension_x1="a,b";'})
+    assert text == "sasl.jaas.config=x1=a,b is not a list of extensions; write KEY=VALUE,KEY=VALUE"
+
+
 @pytest.mark.parametrize("text", ["a", "a=", "=b", "auth=b", "a1=b", "a=b,", "a=b,,c=d", "a=\x01b", "a=é"])
 def test_extensions_that_brokers_refuse_are_refused(text: str) -> None:
     assert settings_error({ENDPOINT: "file:///x", EXTENSIONS: text}) == (

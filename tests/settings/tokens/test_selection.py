@@ -72,6 +72,22 @@ def test_without_any_source_the_error_names_two() -> None:
         assert settings_error(method).startswith(f"{text}; set {ENDPOINT} (https:// or file:///PATH) or {COMMAND}")
 
 
+@pytest.mark.parametrize("properties", [{}, {ENDPOINT: URL}])
+@pytest.mark.parametrize(
+    ("jaas", "problem"),
+    [
+        (
+            f'a.OAuthBearerLoginModule required clientId="me" clientSecret="{SECRET};',
+            "the options of OAuthBearerLoginModule cannot be parsed; write them as ",
+        ),
+        (f'OAuthBearerLoginModule clientId="{SECRET}"', "it names no login module; write org.apache.kafka."),
+    ],
+    ids=["quote", "module"],
+)
+def test_a_jaas_text_that_cannot_be_parsed_is_named(properties: dict[str, str], jaas: str, problem: str) -> None:
+    assert settings_error({**properties, "sasl.jaas.config": jaas}).startswith(f"sasl.jaas.config: {problem}")
+
+
 @pytest.mark.parametrize(
     ("properties", "text"),
     [

@@ -50,7 +50,8 @@ def test_backoffs_double_and_end_with_the_limit(server: TokenServer) -> None:
         request_document(HttpRequest(method="GET", url=server.url), endpoint, Limit.after(0.8))
     # Before a second, third, fourth and fifth attempt: 0.1, 0.2, 0.2, 0.2 s.
     assert 2 <= len(server.requests) <= 5
-    assert str(caught.value).endswith(f"returned status 503; check {ENDPOINT} ({len(server.requests)} attempts)")
+    count = f"({len(server.requests)} attempts)"
+    assert str(caught.value).endswith(f"status 503; try again later, or ask the identity provider {count}")
     assert 0.4 < time.monotonic() - started < 2
 
 
@@ -71,7 +72,9 @@ def test_a_closed_connection_is_tried_again(server: TokenServer) -> None:
 
 def test_a_timeout_of_the_last_attempt_does_not_hide_an_earlier_reason(server: TokenServer) -> None:
     server.script(Answer(503, b'{"error": "busy"}'), silence(2))
-    assert "returned status 503: busy (2 attempts)" in failure_of(client_source(server.url), 0.5)
+    assert "returned status 503: busy; try again later, or ask the identity provider (2 attempts)" in failure_of(
+        client_source(server.url), 0.5
+    )
 
 
 def test_a_cancelled_fetch_ends_at_once(server: TokenServer) -> None:
@@ -174,6 +177,17 @@ def test_the_errors_of_rfc_6749_and_of_okta_are_quoted(
 ) -> None:
     server.script(json_answer(document, 400))
     assert said in failure_of(client_source(server.url))
+
+
+@pytest.mark.parametrize("status", [429, 500, 501, 503, 504, 599])
+@pytest.mark.parametrize(("body", "said"), [(b"", ""), (b'{"error": "busy"}', ": busy")])
+def test_an_endpoint_that_cannot_respond_now_is_for_later(
+    status: int, body: bytes, said: str, server: TokenServer
+) -> None:
+    server.respond = lambda _request: Answer(status, body)
+    text = failure_of(client_source(server.url), 0.2)
+    assert f" returned status {status}{said}; try again later, or ask the identity provider" in text
+    assert ENDPOINT not in text
 
 
 def test_a_redirect_is_not_followed_and_its_host_is_named(server: TokenServer) -> None:

@@ -72,9 +72,6 @@ class Connection:
         self._unversioned: deque[Request] = deque()
         self._throttled_until = 0.0
         self._session = Session()
-        # The requests of a renewal go before the others that wait.
-        self._is_renewing = False
-        self._is_held_back = False
         self.active_at = now
         self._loss: AdminError | None = None
         addresses = numeric_addresses(endpoint)
@@ -127,7 +124,7 @@ class Connection:
         if self.versions is None:
             return self._setup.wakes_at
         # With capacity for more in flight, only the broker's throttling holds a request back.
-        return self._throttled_until if self._waiting and not self._is_held_back else None
+        return self._throttled_until if self._waiting and self._has_capacity() else None
 
     def is_idle(self, now: float, idle_timeout_s: float) -> bool:
         """Return whether a response is outstanding and nothing was received for longer than the timeout."""
@@ -215,30 +212,28 @@ class Connection:
         self.sent[in_flight.request.api.name, in_flight.version] += 1
         self.channel.send(frame.data)
 
-    def _has_capacity(self, now: float) -> bool:
-        if self.versions is None or self._is_renewing:
-            return False
-        return len(self._in_flight) < self.window and len(self._in_flight) + 1 <= self._session.capacity(now)
+    def _has_capacity(self) -> bool:
+        is_ready = self.versions is not None and not self._session.is_renewing
+        return is_ready and len(self._in_flight) < min(self.window, self._session.most_in_flight)
 
     def _send_waiting(self, now: float) -> None:
-        if self._waiting and self.versions is not None and not self._is_renewing and self._session.needs_renewal(now):
+        if self._waiting and self.versions is not None and self._session.needs_renewal(now):
             self._renew_session(now)
-        while self._waiting and self._has_capacity(now) and now >= self._throttled_until:
+        may_send = now >= self._throttled_until and self._session.accepts_requests(now)
+        while may_send and self._waiting and self._has_capacity():
             if not self._in_flight:
                 self.active_at = now
-            self._session.note_sent(now)
             self._transmit(self._waiting.popleft())
-        self._is_held_back = not self._has_capacity(now)
 
     def _renew_session(self, now: float) -> None:
         """Authenticate again as soon as a token or a ticket is there; requests are sent meanwhile."""
         try:
-            self._is_renewing = self._handshake.prepare_renewal()
+            self._session.is_renewing = self._handshake.prepare_renewal()
         except AuthenticationFailedError:
             # The session lasts, and the next token may be fetched.
             if not self._session.postpone_renewal(now):
                 raise
-        if self._is_renewing:
+        if self._session.is_renewing:
             self.active_at = now
             self._send_handshake(self._handshake.renewal_request())
 
@@ -251,7 +246,6 @@ class Connection:
         if in_flight.is_released:
             return []
         self._has_responded = True
-        self._session.note_response(now, is_more_in_flight=bool(self._in_flight))
         self.window = min(2 * self.window, _MAX_IN_FLIGHT)
         throttle_s = in_flight.request.api.throttle_s(in_flight.version, payload)
         self._throttled_until = max(self._throttled_until, now + throttle_s)
@@ -262,9 +256,7 @@ class Connection:
         if following is not None or self._handshake.is_waiting:
             self._send_next(following, now)
             return []
-        self._is_renewing = False
         self._session.begin(self._handshake.session_lifetime_s, now)
-        self.window = 1 if self._session.is_short() else self.window
         self.versions = self._handshake.versions
         unversioned, self._unversioned = self._unversioned, deque()
         return [response for request in unversioned for response in self._encode(request)]

@@ -18,7 +18,7 @@ from kafka_groups.errors import (
 from kafka_groups.protocol.messages import METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from kafka_groups.settings import KerberosCredentials, TokenCredentials
 from kafka_groups.settings.properties import NETWORK_KEYS, SERVICE_NAME, TOKEN_KEYS, canonical_name
-from kafka_groups.settings.values import VARIABLE
+from kafka_groups.settings.values import VARIABLE, VARIABLE_PREFIX
 
 if TYPE_CHECKING:
     from kafka_groups.admin.network.channel import Channel
@@ -162,13 +162,19 @@ def _is_unused(name: str, prefixes: Sequence[str]) -> bool:
 
 
 def _list_by_source(sources: Mapping[str, str], is_wanted: Callable[[str], bool]) -> list[str]:
-    """Return the wanted properties of each file and profile, as text; those of flags are in the command line."""
+    """Return the wanted properties of each file and profile, as text, and the variables of the environment.
+
+    Those of flags are in the command line.
+    """
     keys: dict[str, list[str]] = {}
+    variables: list[str] = []
     for name, source in sorted(sources.items()):
         place, separator, key = source.rpartition(": ")
-        if separator and is_wanted(name):
+        if is_wanted(name) and separator:
             keys.setdefault(place, []).append(key)
-    return [f"{' and '.join(dict.fromkeys(names))} of {place}" for place, names in keys.items()]
+        elif is_wanted(name) and source.startswith(VARIABLE_PREFIX):
+            variables.append(source)
+    return [*(f"{' and '.join(dict.fromkeys(names))} of {place}" for place, names in keys.items()), *variables]
 
 
 def _within(timeout_s: float) -> str:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 # A token is renewed when this share of its lifetime is over, as by Kafka's own login (ExpiringCredentialRefreshConfig).
 _SHARE_OF_LIFETIME: Final = 0.8
+# A session ends with its token, so that one of a token that lives shortly should begin with a new one.
+_SHORT_LIFETIME_S: Final = 60.0
+_SHARE_OF_SHORT_LIFETIME: Final = 0.1
 # How long a token is used if nobody knows when it expires.
 _UNKNOWN_LIFETIME_S: Final = 60.0
 # How long the end of a fetch waits for its thread, which kills the processes that it started.
@@ -84,4 +87,6 @@ class Tokens:
         age_s = self._wall_clock() - self._fetched_at
         if token.expires_at is None:
             return age_s >= _UNKNOWN_LIFETIME_S
-        return age_s >= _SHARE_OF_LIFETIME * (token.expires_at - self._fetched_at)
+        lifetime_s = token.expires_at - self._fetched_at
+        share = _SHARE_OF_LIFETIME if lifetime_s >= _SHORT_LIFETIME_S else _SHARE_OF_SHORT_LIFETIME
+        return age_s >= share * lifetime_s

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kafka_groups.admin.api import Admin, Deadline, IsolationLevel, TimePlan
 from kafka_groups.groups import steps
+from kafka_groups.groups.assignments import has_unknown_assignments
 from kafka_groups.groups.descriptions import DescribedGroups, describe_groups, description_steps
 from kafka_groups.groups.lag.polls import Polls
+from kafka_groups.groups.lag.reading import LagReading, with_pace
 from kafka_groups.groups.lag.retention import Retention, Retentions, read_retentions
-from kafka_groups.groups.lag.rows import distinct_partitions, offset_rows
+from kafka_groups.groups.lag.rows import distinct_partitions, has_offset_rows, offset_rows
 from kafka_groups.groups.lag.start_offsets import judge_start_offsets
-from kafka_groups.groups.lag.summary import GroupSummary, LagKey, LagReading, order_of, summarize_lag, with_pace
+from kafka_groups.groups.lag.summary import GroupSummary, LagKey, order_of, summarize_lag
 from kafka_groups.groups.lag.time_lag import CAUGHT_UP, NOT_MEASURED, TimeLags, read_time_lags, time_lag_of
 from kafka_groups.groups.log_offsets import Details
-from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
+from kafka_groups.groups.notes import Note
+from kafka_groups.groups.selection import NO_MATCH, Selectors, listing_steps, select_groups
+from kafka_groups.groups.topic_scope import (
+    NO_GROUP_OF_TOPIC,
+    TopicScope,
+    TopicScopeReading,
+    note_others,
+    read_topic_scope,
+)
 from kafka_groups.kinds import Operation, kind_of
 from kafka_groups.model import Failure, GroupDescription, OffsetRow
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
@@ -27,7 +38,8 @@ class LagMeasurement(NamedTuple):
     `retentions` has retention.ms of topics whose records are deleted by age, where it was read.
 
     `anything_read` says whether a group was read, or none is there to read. `is_whole_cluster`: the selectors select
-    every group, so that one that was not read does not exist, if nothing failed.
+    every group, so that one that was not read does not exist, if nothing failed. `other_groups` were read, and read
+    none of the topics that the caller named; `topic_notes` are about them.
     """
 
     described: DescribedGroups
@@ -37,6 +49,8 @@ class LagMeasurement(NamedTuple):
     failures: tuple[Failure, ...]
     anything_read: bool
     is_whole_cluster: bool
+    other_groups: tuple[str, ...] = ()
+    topic_notes: tuple[Note, ...] = ()
 
     def retention_of(self, row: OffsetRow) -> Retention:
         """Return the retention of a row's topic, and how long it still keeps the record at the commit."""
@@ -58,12 +72,15 @@ def measure_lag(
     isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     with_time: bool = False,
     with_retention: bool = False,
+    topics: Mapping[str, Sequence[int]] = MappingProxyType({}),
     deadline: Deadline | None = None,
 ) -> LagMeasurement:
     """Measure the lag of the selected groups, all groups if none is selected, by one round of batched requests.
 
     With READ_COMMITTED it is measured to the last stable offset, where a consumer of that level stops. `with_time`
     reads a record of each partition that lags, too, and `with_retention` the retention of topics with such a record.
+    `topics` narrows it to topics, or to partitions of them, none for all of a topic. It costs a Metadata request, which
+    also finds the leaders; log offsets of other partitions are not requested.
     """
     if with_time:
         admin.require_record_times()
@@ -72,9 +89,15 @@ def measure_lag(
         offsets=True, log_start_offsets=True, whole_topics=True, offsets_only=True, isolation_level=isolation_level
     )
     time_steps = ((steps.RECORDS,) if with_time else ()) + ((steps.CONFIGS,) if with_retention else ())
-    plan = TimePlan(deadline, (*listing_steps(selected), *description_steps(details), *time_steps))
+    topic_steps = (steps.TOPICS,) if topics else ()
+    plan = TimePlan(deadline, (*topic_steps, *listing_steps(selected), *description_steps(details), *time_steps))
+    named = read_topic_scope(admin, topics, deadline=plan.until(steps.TOPICS)) if topics else None
+    if named is not None:
+        details = details._replace(scope=named.scope)
     selection = select_groups(admin, selected, operation=Operation.LIST_OFFSETS, plan=plan)
     described = describe_groups(admin, selection, details=details, operation=Operation.LIST_OFFSETS, plan=plan)
+    narrowed = _narrow(described, named, selectors)
+    described = narrowed.described
     time_lags = None
     failures = described.failures
     if with_time:
@@ -91,9 +114,51 @@ def measure_lag(
         time_lags=time_lags,
         retentions=retentions,
         failures=failures,
-        anything_read=bool(described.descriptions) or (not selection.groups and selection.anything_listed),
+        anything_read=narrowed.anything_read or (not selection.groups and selection.anything_listed),
         is_whole_cluster=selectors.selects_all() and not (selectors.states or selectors.types),
+        other_groups=narrowed.other_groups,
+        topic_notes=narrowed.notes,
     )
+
+
+class _NarrowedGroups(NamedTuple):
+    """The groups that read the named topics, the ids of the others, and notes on them."""
+
+    described: DescribedGroups
+    anything_read: bool
+    other_groups: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+
+def _narrow(described: DescribedGroups, named: TopicScopeReading | None, selectors: Selectors) -> _NarrowedGroups:
+    """Return the groups that may read the named topics; all of them if there are no topics."""
+    descriptions = described.descriptions
+    if named is None:
+        return _NarrowedGroups(described, anything_read=bool(descriptions))
+    readers = {group: each for group, each in descriptions.items() if _may_read(described, group, named.scope)}
+    others = tuple(group for group in descriptions if group not in readers)
+    failures = (*named.failures, *described.failures)
+    notes = note_others(group for group in others if group in selectors.named)
+    if not (readers or notes or failures or NO_MATCH in described.notes):
+        notes = [NO_GROUP_OF_TOPIC]
+    return _NarrowedGroups(
+        described._replace(descriptions=readers, failures=failures),
+        anything_read=bool(readers) or (bool(others) and named.is_complete),
+        other_groups=others,
+        notes=tuple(notes),
+    )
+
+
+def _may_read(described: DescribedGroups, group: str, scope: TopicScope) -> bool:
+    """Return whether a group has a row on named topics, or members that may read them, as in `list --topic`."""
+    description = described.descriptions[group]
+    if description.is_described and (
+        has_unknown_assignments(description) or any(map(scope.is_read_by, description.members))
+    ):
+        return True
+    if scope.has_whole_topics():
+        return has_offset_rows(described, group)
+    return bool(offset_rows(described, group))
 
 
 def summarize(measurement: LagMeasurement, by: LagKey = LagKey.GROUP) -> LagReading:
@@ -117,7 +182,7 @@ def add_poll(polls: Polls, measurement: LagMeasurement, at_ms: int) -> LagReadin
         groups.append(summary)
     absent = [each.group for each in measurement.failures if each.code == GROUP_ID_NOT_FOUND and each.group is not None]
     polls.end_poll(
-        [*measurement.described.descriptions, *absent],
+        [*measurement.described.descriptions, *measurement.other_groups, *absent],
         unread={
             (failure.group, failure.topic, failure.partition)
             for failure in measurement.failures
@@ -152,6 +217,6 @@ def _reading(measurement: LagMeasurement, groups: Iterable[GroupSummary]) -> Lag
     return LagReading(
         groups=tuple(sorted(groups, key=lambda group: order_of(group.total))),
         failures=measurement.failures,
-        notes=(*measurement.described.notes, *measurement.retentions.notes),
+        notes=(*measurement.described.notes, *measurement.topic_notes, *measurement.retentions.notes),
         anything_read=measurement.anything_read,
     )

@@ -16,20 +16,26 @@ _VERSION: Final = 2
 SCHEMA: Final = f"{_KIND}{_VERSION}"
 
 
-def format_polls(polls: Polls, cluster_id: str, isolation: str) -> str:
-    """Return the text of the file, a line for each partition. `isolation` is the level of its log ends."""
+def format_polls(polls: Polls, cluster_id: str, isolation: str, topics: Sequence[str] = ()) -> str:
+    """Return the text of the file, a line for each partition. `isolation` is the level of its log ends.
+
+    `topics` are those that narrow the polls, such as `orders:0,1`; none for all topics.
+    """
     lags = {group: [list(point) for point in points] for group, points in polls.lags.items()}
     count = len(polls.partitions)
     names = {"schema": SCHEMA, "cluster_id": cluster_id, "isolation": isolation}
-    head = json.dumps({**names, "partitions": count, "lags": lags})
+    narrowed = {"topics": list(topics)} if topics else {}
+    head = json.dumps({**names, **narrowed, "partitions": count, "lags": lags})
     lines = (_line(*key, partition) for key, partition in polls.partitions.items())
     return "\n".join([head, *lines, ""])
 
 
-def read_polls(text: str, *, name: str, cluster_id: str, isolation: str | None = None) -> Polls:
+def read_polls(
+    text: str, *, name: str, cluster_id: str, isolation: str | None = None, topics: Sequence[str] | None = None
+) -> Polls:
     """Return the polls in a file's text; an empty file has none.
 
-    Raises PollsFileError for a file of another kind, version, cluster or isolation level (None: any), and for a
+    Raises PollsFileError for a file of another kind, version, cluster, isolation level or topics (None: any), and for a
     damaged one.
     """
     if not text.strip():
@@ -41,6 +47,7 @@ def read_polls(text: str, *, name: str, cluster_id: str, isolation: str | None =
         _require_schema(head["schema"], name)
         found_id = head["cluster_id"]
         level = head.get("isolation")
+        narrowed = list(map(str, head.get("topics", ())))
         polls = _polls(head, [json.loads(line) for line in rest])
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, OverflowError) as error:
         msg = f"{name} is not a file of lag --polls, or it is damaged; use another file, or remove it"
@@ -52,7 +59,15 @@ def read_polls(text: str, *, name: str, cluster_id: str, isolation: str | None =
     if isolation is not None and level != isolation:
         msg = f"{name} has the polls of --isolation {level}, and this is --isolation {isolation}; use another file"
         raise PollsFileError(msg)
+    # The lag of a group on some topics would look like a change of its lag on all.
+    if topics is not None and narrowed != [*topics]:
+        msg = f"{name} has the polls of {_describe(narrowed)}, and this is {_describe(topics)}; use another file"
+        raise PollsFileError(msg)
     return polls
+
+
+def _describe(topics: Sequence[str]) -> str:
+    return " ".join(f"--topic {topic}" for topic in topics) or "all topics"
 
 
 def _require_schema(schema: Any, name: str) -> None:

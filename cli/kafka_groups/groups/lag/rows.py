@@ -43,7 +43,10 @@ def sort_members(members: Iterable[Member]) -> list[Member]:
 
 
 def offset_rows(described: DescribedGroups, group: str) -> list[OffsetRow]:
-    """Return the offset rows of a described group; none if its offsets are unknown."""
+    """Return the offset rows of a described group; none if its offsets are unknown.
+
+    If the caller named topics, rows of others are made and dropped, so that the order of members stays the same.
+    """
     if group not in described.offsets:
         return []
     offsets = described.offsets[group]
@@ -68,6 +71,8 @@ def offset_rows(described: DescribedGroups, group: str) -> list[OffsetRow]:
         starts=described.log_start_offsets,
         partitions=partitions,
     )
+    if described.scope is not None:
+        rows = [row for row in rows if described.scope.has(row.topic, row.partition)]
     return (
         rows if lags is None else [row._replace(lag=lags.get(TopicPartition(row.topic, row.partition))) for row in rows]
     )

@@ -35,8 +35,7 @@ def total_lag(rows: Sequence[OffsetRow], *, has_commits: bool = True) -> LagTota
     negative lag counts as 0, so that it hides no other partition's lag. Only a partition that still has messages to
     read has a margin: no other one can lose any.
     """
-    totals = _total_of_known(rows, has_commits=has_commits)
-    may_have_lost = any(map(_may_have_lost, rows))
+    totals, may_have_lost = _total_of_known(rows, has_commits=has_commits)
     if not has_commits:
         is_incomplete = any(row.committed_offset is None or row.lag is None for row in rows)
         behind = None if rows and totals.lag is None else totals.behind
@@ -47,11 +46,6 @@ def total_lag(rows: Sequence[OffsetRow], *, has_commits: bool = True) -> LagTota
     return totals._replace(lost=totals.lost or None, margin=None, share=None, is_incomplete=True)
 
 
-def _may_have_lost(row: OffsetRow) -> bool:
-    """Return whether nobody knows what was lost: the log start is unknown, and may be above the commit."""
-    return row.log_start_offset is None and row.committed_offset is not None and (row.lag is None or row.lag > 0)
-
-
 def _lost_before(row: OffsetRow) -> int:
     """Return the number of messages between the offset of the group and the log start, 0 if one is unknown."""
     if row.committed_offset is None or row.log_start_offset is None:
@@ -59,14 +53,17 @@ def _lost_before(row: OffsetRow) -> int:
     return max(0, row.log_start_offset - row.committed_offset)
 
 
-def _total_of_known(rows: Iterable[OffsetRow], *, has_commits: bool) -> LagTotals:
-    """Return the totals of what is known, in one pass: a cluster has hundreds of thousands of rows."""
+def _total_of_known(rows: Iterable[OffsetRow], *, has_commits: bool) -> tuple[LagTotals, bool]:
+    """Return the totals of what is known, and whether a log start that is unknown may be above the commit.
+
+    It takes one pass, because a cluster has hundreds of thousands of rows.
+    """
     lag: int | None = None
     lost: int | None = None
     readable = behind = uncommitted = 0
     margin: int | None = None
     share: float | None = None
-    is_beyond_end = is_incomplete = False
+    is_beyond_end = is_incomplete = may_have_lost = False
     for row in rows:
         committed = row.committed_offset
         end = row.log_end_offset
@@ -97,6 +94,8 @@ def _total_of_known(rows: Iterable[OffsetRow], *, has_commits: bool) -> LagTotal
                 if end > start:
                     each_share = each / (end - start)
                     share = each_share if share is None or each_share < share else share
+        may_have_lost = may_have_lost or (start is None and (each_lag is None or left > 0))
         readable += max(0, left)
     readable_lag = None if lag is None else readable
-    return LagTotals(lag, readable_lag, behind, uncommitted, lost, margin, share, is_beyond_end, is_incomplete)
+    known = LagTotals(lag, readable_lag, behind, uncommitted, lost, margin, share, is_beyond_end, is_incomplete)
+    return known, may_have_lost

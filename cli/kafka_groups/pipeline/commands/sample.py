@@ -23,7 +23,6 @@ from kafka_groups.pipeline.commands.options import data_dir_option, duration_opt
 if TYPE_CHECKING:
     from kafka_groups.pipeline.facts.sample import SampleResult
     from kafka_groups.pipeline.store import Storage
-    from kafka_groups.settings import ConnectionSettings
 
 
 @click.command(short_help="Record the current log end offsets and group states.")
@@ -65,25 +64,29 @@ def sample(
 
         storage = open_storage(data_dir, create=True)
         if interval is not None:
-            _sample_repeatedly(run, settings, storage, interval)
+            with GroupAdmin(settings, progress=run.bar) as admin:
+                _sample_repeatedly(run, admin, storage, interval)
             return
-        sample_result = _sample_once(run, settings, storage)
+        with GroupAdmin(settings, progress=run.bar) as admin:
+            sample_result = _sample_once(admin, storage)
         row_counts = dict(sample_result.rows)
         numbers = {"samples": 1}
         summary = Summary(cluster_id=sample_result.cluster_id, rows=row_counts, numbers=numbers, seconds=run.seconds())
         run.finish(summary, sample_result.failures)
 
 
-def _sample_once(run: Run, settings: ConnectionSettings, storage: Storage) -> SampleResult:
+def _sample_once(admin: GroupAdmin, storage: Storage) -> SampleResult:
     """Sample once, and return what was written. Raises AdminError if the cluster is unavailable."""
     from kafka_groups.pipeline.facts.sample import sample as sample_groups
 
-    with GroupAdmin(settings, progress=run.bar) as admin:
-        return sample_groups(admin, storage, now_ms=now_ms)
+    return sample_groups(admin, storage, now_ms=now_ms)
 
 
-def _sample_repeatedly(run: Run, settings: ConnectionSettings, storage: Storage, interval_s: float) -> None:
-    """Sample until interrupted, with a line for each sample; then report all rows and the last failures."""
+def _sample_repeatedly(run: Run, admin: GroupAdmin, storage: Storage, interval_s: float) -> None:
+    """Sample until interrupted, with a line for each sample; then report all rows and the last failures.
+
+    All samples use the connections of one client, whose sessions are renewed.
+    """
     row_counts: Counter[str] = Counter()
     cluster_id: str | None = None
     sample_count = 0
@@ -99,7 +102,7 @@ def _sample_repeatedly(run: Run, settings: ConnectionSettings, storage: Storage,
     try:
         while True:
             try:
-                sample_result = _sample_once(run, settings, storage)
+                sample_result = _sample_once(admin, storage)
             except AdminError as error:
                 if isinstance(error, AuthenticationFailedError) and not sample_count:
                     raise

@@ -33,13 +33,21 @@ _OF_KEY: Final = {
         "log_end_offset": ("log_end_offset", "The log end offset."),
     },
 }
+# Few need these of each partition, and a cluster has a hundred thousand partitions of groups.
+_ON_REQUEST: Final = {
+    LagKey.PARTITION: ("partitions_behind", "retention_margin_messages", "log_start_offset", "log_end_offset")
+}
 
 
-def lag_metrics(by: LagKey, *, with_time: bool = False) -> tuple[Metric, ...]:
-    """Return the metrics of rows by group, topic, member or partition; each kind of row has its own names."""
+def lag_metrics(by: LagKey, *, with_time: bool = False, with_all: bool = False) -> tuple[Metric, ...]:
+    """Return the metrics of rows by group, topic, member or partition; each kind of row has its own names.
+
+    `with_all` adds those that few need of each partition; the other rows always have all metrics.
+    """
     place = f"{PREFIX}_by_{by.value}"
     labels = tuple((name, name) for name in _LABELS[by])
-    values = {**_TOTALS, **_OF_KEY.get(by, {})}
+    hidden = () if with_all else _ON_REQUEST.get(by, ())
+    values = {name: value for name, value in {**_TOTALS, **_OF_KEY.get(by, {})}.items() if name not in hidden}
     metrics = [Metric(f"{place}_{name}", text, attribute, labels) for name, (attribute, text) in values.items()]
     if with_time:
         text = "The age of the first record that is not processed."

@@ -6,13 +6,13 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from pathlib import Path
 from time import time
 from typing import Any, Final, Protocol
 
 from kafka_groups.errors import SettingsError, TokenFailedError
 from kafka_groups.settings.pairs import Setting
 from kafka_groups.settings.pem import PRIVATE_KEY, has_block, pem_blocks
+from kafka_groups.settings.secret_files import SecretFileError, read_limited
 from kafka_groups.settings.tokens.jwt_signing import (
     ES256,
     RS256,
@@ -31,7 +31,6 @@ KEY_PEM: Final = f"{_PREFIX}private.key.pem"
 _ALGORITHM: Final = f"{_PREFIX}algorithm"
 _TEMPLATE: Final = f"{_PREFIX}template.file"
 _CLAIMS: Final = {"aud": f"{_PREFIX}claim.aud", "iss": f"{_PREFIX}claim.iss", "sub": f"{_PREFIX}claim.sub"}
-_MOST_BYTES: Final = 1 << 20
 
 
 class Assertion(Protocol):
@@ -165,9 +164,7 @@ def _read_template(path: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
 
 def _read(path: str, place: str) -> bytes:
     try:
-        with Path(path).open("rb") as file:
-            return file.read(_MOST_BYTES)
-    except (OSError, ValueError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or "the path is not valid"
-        msg = f"{place} cannot be read: {reason}; correct the path, or the rights to it"
+        return read_limited(path)
+    except SecretFileError as error:
+        msg = f"{place} {error}"
         raise TokenFailedError(msg) from None

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from kafka_groups.errors import SettingsError
+from kafka_groups.settings.jaas import EXTENSION_COMMA
 from kafka_groups.settings.pairs import Setting
 
 EXTENSIONS: Final = "sasl.oauthbearer.extensions"
@@ -22,9 +23,10 @@ def parse_extensions(settings: Mapping[str, Setting]) -> dict[str, str]:
         return {}
     extensions: dict[str, str] = {}
     for pair in setting.value.split(","):
-        key, equals, value = (part.strip() for part in pair.partition("="))
+        key, equals, value = (part.strip() for part in pair.replace(EXTENSION_COMMA, ",").partition("="))
         if not equals or not _KEY.fullmatch(key) or key == "auth" or not _VALUE.fullmatch(value):
-            msg = f"{setting.source}={setting.value} is not a list of extensions; write KEY=VALUE,KEY=VALUE"
+            shown = f"{setting.source}={setting.value.replace(EXTENSION_COMMA, ',')}"
+            msg = f"{shown} is not a list of extensions; write KEY=VALUE,KEY=VALUE"
             raise SettingsError(msg)
         extensions[key] = value
     return extensions

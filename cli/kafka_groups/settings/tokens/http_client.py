@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from kafka_groups.settings.limits import Limit
-from kafka_groups.settings.tokens.http_errors import HttpFailedError, explain_failure
-from kafka_groups.settings.tokens.http_proxy import find_proxy, open_tunnel
+from kafka_groups.settings.tokens.http_errors import CHECK_URL, HttpFailedError, explain_failure
+from kafka_groups.settings.tokens.http_proxy import CHECK_PROXY, connect_through, find_proxy
 
 if TYPE_CHECKING:
     import ssl
@@ -29,6 +29,18 @@ _TICK_S: Final = 0.05
 # With less, a socket would not wait at all.
 _LEAST_TIMEOUT_S: Final = 0.05
 _PORTS: Final = {"http": 80, "https": 443}
+
+
+class _Step(NamedTuple):
+    """A step of an exchange: what the peer has not done if the time ends in it, and what to check then."""
+
+    problem: str
+    check: str = CHECK_URL
+
+
+_CONNECTION: Final = _Step("accepted no connection")
+_HANDSHAKE: Final = _Step("did not complete the TLS handshake")
+_RESPONSE: Final = _Step("sent no complete response")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,20 +91,20 @@ def _wait(exchange: _Exchange, settings: HttpSettings, limit: Limit) -> HttpResp
     connected: float | None = None
     while not exchange.finished.wait(_TICK_S):
         now = limit.clock()
-        if exchange.has_connection and connected is None:
+        step = exchange.step
+        if step is _RESPONSE and connected is None:
             connected = now
         step_s = settings.connect_timeout_s if connected is None else settings.read_timeout_s
         step_started = started if connected is None else connected
         if step_s is not None and now >= step_started + step_s:
-            raise _timeout_error(step_s, has_connection=connected is not None)
+            raise _timeout_error(step_s, step)
         if now >= started + exchange.longest_s or limit.is_over():
-            raise _timeout_error(exchange.longest_s, has_connection=connected is not None)
+            raise _timeout_error(exchange.longest_s, step)
     return exchange.result()
 
 
-def _timeout_error(seconds: float, *, has_connection: bool) -> HttpFailedError:
-    what = "sent no complete response" if has_connection else "accepted no connection"
-    msg = f"{what} within {round(seconds, 1):g} s; check the URL and the network"
+def _timeout_error(seconds: float, step: _Step) -> HttpFailedError:
+    msg = f"{step.problem} within {round(seconds, 1):g} s; {step.check}"
     return HttpFailedError(msg, is_timeout=True)
 
 
@@ -101,7 +113,7 @@ class _Exchange:
 
     def __init__(self, request: HttpRequest, settings: HttpSettings, longest_s: float) -> None:
         self.finished = threading.Event()
-        self.has_connection = False
+        self.step = _CONNECTION
         self.longest_s = longest_s
         self._request = request
         self._settings = settings
@@ -129,7 +141,7 @@ class _Exchange:
 
     def _run(self) -> None:
         try:
-            self._response = _exchange(self._request, self._settings, self._connect, self._note_connection)
+            self._response = _exchange(self._request, self._settings, self._connect, self._begin)
         except HttpFailedError as error:
             self._error = error
         except Exception as error:  # noqa: BLE001 # In this thread nobody else would report it.
@@ -146,15 +158,15 @@ class _Exchange:
             self._handle = connection.dup()
         return connection
 
-    def _note_connection(self) -> None:
-        self.has_connection = True
+    def _begin(self, step: _Step) -> None:
+        self.step = step
 
 
 def _exchange(
     request: HttpRequest,
     settings: HttpSettings,
     connect: Callable[[str, int], socket.socket],
-    note_connection: Callable[[], None],
+    begin: Callable[[_Step], None],
 ) -> HttpResponse:
     # Imported here, as few commands fetch a token over HTTP.
     from http.client import HTTPConnection, HTTPSConnection
@@ -163,14 +175,15 @@ def _exchange(
     host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
     proxy = find_proxy(parts.scheme, host, port)
     context = _create_context(settings) if parts.scheme == "https" else None
-    with connect(proxy.host, proxy.port) if proxy else connect(host, port) as connection:
-        if proxy is not None:
-            open_tunnel(connection, proxy, host, port)
+    if proxy is not None:
+        begin(_Step(f"{proxy.lead} opened no connection to it", CHECK_PROXY))
+    with connect_through(proxy, host, port, connect) if proxy else connect(host, port) as connection:
         if context is None:
-            note_connection()
+            begin(_RESPONSE)
             return _send(HTTPConnection(host, port), connection, request)
+        begin(_HANDSHAKE)
         with context.wrap_socket(connection, server_hostname=host.removesuffix(".")) as encrypted:
-            note_connection()
+            begin(_RESPONSE)
             return _send(HTTPSConnection(host, port, context=context), encrypted, request)
 
 

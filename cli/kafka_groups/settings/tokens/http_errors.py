@@ -23,7 +23,7 @@ _CERTIFICATE_STEPS: Final = {
 _NO_TLS: Final = re.compile(
     r"WRONG_VERSION_NUMBER|HTTP_REQUEST|UNKNOWN_PROTOCOL|RECORD_LAYER_FAILURE|PACKET_LENGTH_TOO_LONG"
 )
-_CHECK_URL: Final = "check the URL and the network"
+CHECK_URL: Final = "check the URL and the network"
 
 
 class HttpFailedError(Exception):
@@ -49,12 +49,12 @@ def explain_failure(error: Exception) -> HttpFailedError:
         return _explain_tls(error)
     if isinstance(error, socket.gaierror | UnicodeError):
         reason = getattr(error, "strerror", None) or "it is no valid name"
-        return HttpFailedError(f"has a host name that is not resolved ({reason.lower()}); {_CHECK_URL}")
+        return HttpFailedError(f"has a host name that is not resolved ({reason.lower()}); {CHECK_URL}")
     if isinstance(error, ConnectionResetError | BrokenPipeError | IncompleteRead):
-        return HttpFailedError(f"closed the connection before its response was complete; {_CHECK_URL}")
+        return HttpFailedError(f"closed the connection before its response was complete; {CHECK_URL}")
     if isinstance(error, OSError):
         reason = (error.strerror or "it did not respond in time").lower()
-        return HttpFailedError(f"cannot be reached: {reason}; {_CHECK_URL}", is_timeout=isinstance(error, TimeoutError))
+        return HttpFailedError(f"cannot be reached: {reason}; {CHECK_URL}", is_timeout=isinstance(error, TimeoutError))
     if isinstance(error, HTTPException):
         msg = "sent no HTTP response that can be read; check the port of the URL"
         return HttpFailedError(msg, is_retriable=False)
@@ -69,7 +69,7 @@ def _explain_tls(error: ssl.SSLError) -> HttpFailedError:
         msg = f"has a certificate that is not trusted: {error.verify_message.rstrip('.')}; {step}"
         return HttpFailedError(msg, is_retriable=False)
     if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
-        return HttpFailedError(f"closed the connection before its response was complete; {_CHECK_URL}")
+        return HttpFailedError(f"closed the connection before its response was complete; {CHECK_URL}")
     reason = error.reason or ""
     if _NO_TLS.search(reason):
         return HttpFailedError("does not use TLS; check the port of the URL", is_retriable=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from base64 import b64encode
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -11,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 from kafka_groups.settings.tokens.http_errors import HttpFailedError
 from kafka_groups.settings.tokens.url_rules import is_loopback
 
+CHECK_PROXY: Final = "check HTTPS_PROXY and NO_PROXY"
 _DEFAULT_PORT: Final = 80
 _LONGEST_HEAD: Final = 1 << 16
 _READ_SIZE: Final = 4096
@@ -26,6 +28,11 @@ class Proxy:
     port: int
     authorization: str = field(default="", repr=False)
 
+    @property
+    def lead(self) -> str:
+        """The beginning of an error that names the proxy, as the end of a sentence that begins with the endpoint."""
+        return f"cannot be reached: the proxy {self.host}:{self.port}"
+
 
 def find_proxy(scheme: str, host: str, port: int) -> Proxy | None:
     """Return the proxy for a host, None if it is reached directly. Raises HttpFailedError for an unusable proxy."""
@@ -37,6 +44,33 @@ def find_proxy(scheme: str, host: str, port: int) -> Proxy | None:
     if not text or proxy_bypass(f"{host}:{port}"):
         return None
     return _parse_proxy(text)
+
+
+def connect_through(proxy: Proxy, host: str, port: int, connect: Callable[[str, int], socket.socket]) -> socket.socket:
+    """Return a connection to a host through a proxy. Raises HttpFailedError, which names the proxy."""
+    try:
+        connection = connect(proxy.host, proxy.port)
+    except (OSError, UnicodeError) as error:
+        raise _unreachable(proxy, error) from None
+    try:
+        open_tunnel(connection, proxy, host, port)
+    except OSError as error:
+        connection.close()
+        reason = (error.strerror or "no reason is known").lower()
+        raise _proxy_error(proxy, f"closed the connection ({reason})", is_retriable=True) from None
+    except HttpFailedError:
+        connection.close()
+        raise
+    return connection
+
+
+def _unreachable(proxy: Proxy, error: OSError | UnicodeError) -> HttpFailedError:
+    if isinstance(error, socket.gaierror | UnicodeError):
+        reason = getattr(error, "strerror", None) or "it is no valid name"
+        return _proxy_error(proxy, f"has a host name that is not resolved ({reason.lower()})", is_retriable=True)
+    reason = (getattr(error, "strerror", None) or "it did not respond in time").lower()
+    problem = f"did not accept the connection ({reason})"
+    return _proxy_error(proxy, problem, is_retriable=True, is_timeout=isinstance(error, TimeoutError))
 
 
 def open_tunnel(connection: socket.socket, proxy: Proxy, host: str, port: int) -> None:
@@ -57,9 +91,11 @@ def open_tunnel(connection: socket.socket, proxy: Proxy, host: str, port: int) -
         raise _proxy_error(proxy, f"refused the connection with status {shown}")
 
 
-def _proxy_error(proxy: Proxy, problem: str) -> HttpFailedError:
-    msg = f"cannot be reached: the proxy {proxy.host}:{proxy.port} {problem}; check HTTPS_PROXY and NO_PROXY"
-    return HttpFailedError(msg, is_retriable=False)
+def _proxy_error(
+    proxy: Proxy, problem: str, *, is_retriable: bool = False, is_timeout: bool = False
+) -> HttpFailedError:
+    msg = f"{proxy.lead} {problem}; {CHECK_PROXY}"
+    return HttpFailedError(msg, is_retriable=is_retriable, is_timeout=is_timeout)
 
 
 def _parse_proxy(text: str) -> Proxy:

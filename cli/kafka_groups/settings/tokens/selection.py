@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.commands import split_command
 from kafka_groups.settings.pairs import Setting
-from kafka_groups.settings.properties import IAM_HANDLERS, LOGIN_HANDLER, TOKEN_COMMAND
+from kafka_groups.settings.properties import GCP_HANDLER, IAM_HANDLERS, LOGIN_HANDLER, TOKEN_COMMAND
 from kafka_groups.settings.tokens.token import TokenSource
 from kafka_groups.settings.tokens.token_command import TokenCommand
 from kafka_groups.settings.tokens.token_file import TokenFile
@@ -21,7 +21,6 @@ UNSECURED: Final = "enable.sasl.oauthbearer.unsecure.jwt"
 CONFIG: Final = "sasl.oauthbearer.config"
 METADATA: Final = "sasl.oauthbearer.metadata.authentication.type"
 METHOD: Final = "sasl.oauthbearer.method"
-_GCP_HANDLER: Final = "com.google.cloud.hosted.kafka.auth.GcpLoginCallbackHandler"
 
 Select: TypeAlias = Callable[[Mapping[str, Setting]], TokenSource]
 
@@ -55,7 +54,7 @@ def _names_source(settings: Mapping[str, Setting], key: str) -> bool:
 
 
 def _names_cloud(settings: Mapping[str, Setting]) -> bool:
-    return _names_source(settings, METADATA) or text_of(settings, LOGIN_HANDLER) == _GCP_HANDLER
+    return _names_source(settings, METADATA) or text_of(settings, LOGIN_HANDLER) == GCP_HANDLER
 
 
 def _check_method(settings: Mapping[str, Setting]) -> None:
@@ -138,7 +137,7 @@ def _select_aws(settings: Mapping[str, Setting]) -> TokenSource:
 # librdkafka's names of metadata endpoints, and one more for Google Cloud.
 _CLOUDS: Final[Mapping[str, Select]] = {"azure_imds": _select_azure, "gcp": _select_gcp}
 # Java's handlers that fetch tokens of a cloud.
-_HANDLERS: Final[Mapping[str, Select]] = {**dict.fromkeys(IAM_HANDLERS, _select_aws), _GCP_HANDLER: _select_gcp}
+_HANDLERS: Final[Mapping[str, Select]] = {**dict.fromkeys(IAM_HANDLERS, _select_aws), GCP_HANDLER: _select_gcp}
 _SOURCES: Final[Mapping[str, Select]] = {
     TOKEN_COMMAND: _select_command,
     ENDPOINT: _select_by_url,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from kafka_groups.errors import TokenFailedError
 from kafka_groups.settings.limits import Limit
+from kafka_groups.settings.secret_files import SecretFileError, read_limited
 from kafka_groups.settings.tokens.token import Token, parse_token
 from kafka_groups.text_encoding import NotUtf8Error, decode_utf8
 
@@ -31,13 +31,12 @@ class TokenFile:
         """Read the file, which may have changed since the last time. Raises TokenFailedError if it has no token."""
         del limit
         try:
-            text = decode_utf8(Path(self.path).read_bytes())
+            text = decode_utf8(read_limited(self.path))
         except NotUtf8Error:
             # A token is ASCII, so the encoding is not what is wrong.
             msg = f"{self.place} has no token: it is not a text file"
             raise TokenFailedError(msg) from None
-        except (OSError, ValueError) as error:
-            reason = (error.strerror if isinstance(error, OSError) else None) or "the path is not valid"
-            msg = f"{self.place} cannot be read: {reason}; correct the path, or the rights to it"
+        except SecretFileError as error:
+            msg = f"{self.place} {error}"
             raise TokenFailedError(msg) from None
         return parse_token(text.strip(), place=self.place)

@@ -32,6 +32,9 @@ _STEPS: Final = {
     "invalid_scope": "check sasl.oauthbearer.scope",
     "invalid_grant": "check the assertion: its issuer, audience, expiry and key",
 }
+# Too many requests, and errors of the server.
+_OVERLOADED: Final = frozenset({429, *range(500, 600)})
+_TRY_LATER: Final = "try again later, or ask the identity provider"
 _CHECK_URL: Final = f"check {ENDPOINT}"
 _TOKEN_NAMES: Final = ("access_token", "id_token")
 
@@ -96,8 +99,14 @@ def _explain_status(response: HttpResponse, url: str, secrets: Collection[str]) 
         return _explain_redirect(response, url)
     code, _ = read_error(response.body)
     said = describe_error(response.body, secrets)
-    step = _STEPS.get(code) or (_CHECK_URL if response.status in _NOT_FOUND or not said else "")
+    step = _STEPS.get(code) or _step_of_status(response.status, has_text=bool(said))
     return f"returned status {response.status}{f': {said}' if said else ''}{f'; {step}' if step else ''}"
+
+
+def _step_of_status(status: int, *, has_text: bool) -> str:
+    if status in _OVERLOADED:
+        return _TRY_LATER
+    return _CHECK_URL if status in _NOT_FOUND or not has_text else ""
 
 
 def _explain_redirect(response: HttpResponse, url: str) -> str:

@@ -70,3 +70,8 @@ def test_a_refusal_without_a_usable_status_has_the_text_of_the_broker(challenge:
 
 def test_a_claim_that_is_no_date_is_shown_as_a_number() -> None:
     assert "it expired at -9e+18 s after 1970" in refusal(expires_at=-9e18)
+
+
+def test_a_long_claim_is_cut() -> None:
+    text = refusal(subject="s" * 5000, audience="a" * 200, issuer="i" * 201)
+    assert f"the subject '{'s' * 200}…' and the audience '{'a' * 200}' and the issuer '{'i' * 200}…'; check" in text

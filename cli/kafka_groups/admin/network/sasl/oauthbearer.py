@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 # The only message that may follow a refusal (RFC 7628, section 3.2.3).
 _ACKNOWLEDGEMENT: Final = b"\x01"
 _SEPARATOR: Final = "\x01"
+# In characters; a claim may have the groups of a whole company.
+_LONGEST_CLAIM: Final = 200
 _LOG_HAS_REASON: Final = "the log of the broker has the reason"
 
 
@@ -69,7 +71,7 @@ class OAuthBearerClient:
         if token.hint:
             return f"{token.hint}; {_LOG_HAS_REASON}"
         claims = {"subject": token.subject, "audience": token.audience, "issuer": token.issuer}
-        known = " and ".join(f"the {name} '{value}'" for name, value in claims.items() if value)
+        known = " and ".join(f"the {name} '{_cut(value)}'" for name, value in claims.items() if value)
         if not known:
             return f"it is opaque to this tool; {_LOG_HAS_REASON}"
         return f"it has {known}; check which ones the broker accepts: {_LOG_HAS_REASON}"
@@ -83,6 +85,10 @@ def _read_status(challenge: bytes) -> str:
         return ""
     status = document.get("status") if isinstance(document, dict) else None
     return status if isinstance(status, str) and status.isprintable() else ""
+
+
+def _cut(claim: str) -> str:
+    return claim if len(claim) <= _LONGEST_CLAIM else f"{claim[:_LONGEST_CLAIM]}…"
 
 
 def _format_time(seconds: float) -> str:
