@@ -2,6 +2,7 @@
 
 KafkaGroupsError                  carries the exit code of the command
 ├── SettingsError                 a setting cannot be used (exit 2)
+│   └── KerberosMissingError      the library gssapi is not installed
 ├── PlanFileError                 a file with changes cannot be used (exit 2)
 ├── JournalError                  a journal of changes cannot be written or read (exit 1)
 ├── PollsFileError                a file for --polls cannot be used (exit 2)
@@ -57,6 +58,10 @@ class SettingsError(KafkaGroupsError):
     """A property, flag, variable, profile or file with a value that cannot be used."""
 
     exit_code = ExitCode.USAGE
+
+
+class KerberosMissingError(SettingsError):
+    """Kerberos in the settings, without the library gssapi; the text has the lines that install it."""
 
 
 class PlanFileError(KafkaGroupsError):

@@ -38,6 +38,8 @@ def test_many_names_are_cut_and_a_certificate_may_have_none() -> None:
     ("not_before_days", "not_after_days", "text"),
     [
         (-10, -3, "(ended 3 days ago)"),
+        (-10, -0.5, "(ended less than 1 day ago)"),
+        (-10, 0.5, "(less than 1 day left)"),
         (-10, 1.5, "(1 day left)"),
         (5, 10, "valid from 2024-10-09 on, to 2024-10-14: not yet"),
         (0, 1e9, "(1,000,000,000 days left)"),

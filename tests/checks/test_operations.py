@@ -14,7 +14,7 @@ COMMANDS = [
     for resource, needs in NEEDS.items()
     for operation, commands in needs.items()
     for command in commands
-    if resource is not Resource.CLUSTER and not command.startswith("WARN")
+    if resource is not Resource.CLUSTER
 ]
 
 
@@ -35,3 +35,9 @@ def test_without_any_operation_each_is_named_with_its_commands() -> None:
     status, detail = describe_operations(Resource.CLUSTER, ())
     assert status is Status.WARNING
     assert detail == "no DESCRIBE, which list of all groups needs; no DESCRIBE_CONFIGS, which pipeline doctor needs"
+
+
+def test_an_operation_that_a_command_needs_for_one_purpose_names_both() -> None:
+    held = [operation for operation in NEEDS[Resource.TOPIC] if operation is not AclOperation.DESCRIBE_CONFIGS]
+    _, detail = describe_operations(Resource.TOPIC, held)
+    assert detail.endswith("; no DESCRIBE_CONFIGS, which lag --time --watch needs to warn before records are lost")

@@ -85,8 +85,8 @@ def test_nothing_reached_is_exit_code_1_with_one_line_on_stderr() -> None:
     with refusing() as closed, refusing() as other:
         outcome = run("check", "billing", "--format", "csv", bootstrap=f"{closed},{other}")
     assert outcome.exit_code == 1
-    text = f"cannot connect to {closed}: connection refused; check the port, and whether the broker runs"
-    assert outcome.stderr == f"Error: {text} (CONNECTION_FAILED)\n"
+    step = "see KAFKA_GROUPS_BOOTSTRAP_SERVER; check the port, and whether the broker runs"
+    assert outcome.stderr == f"Error: cannot connect to {closed}: connection refused; {step} (CONNECTION_FAILED)\n"
     last = rows(outcome.stdout)[-1]
     assert [row["STATUS"] for row in rows(outcome.stdout)].count("failed") == 2
     assert (last["SUBJECT"], last["CHECK"], last["STATUS"]) == ("cluster", "rights", "skipped")
@@ -136,7 +136,11 @@ def test_settings_that_cannot_be_used_are_usage_errors(cluster: RightsCluster) -
     outcome = run("check", "-X", "security.protocol=SSL", "-X", "ssl.ca.location=absent.pem", bootstrap=server(cluster))
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     assert "cannot use the CA file absent.pem" in outcome.stderr
-    outcome = run("check", "--exclude", "b.*", bootstrap=server(cluster))
+
+
+@pytest.mark.parametrize("option", [("--exclude", "b.*"), ("--type", "share"), ("--state", "Empty")])
+def test_a_filter_without_a_selector_is_a_usage_error(cluster: RightsCluster, option: tuple[str, str]) -> None:
+    outcome = run("check", *option, bootstrap=server(cluster))
     assert (outcome.exit_code, "no group is selected" in outcome.stderr) == (2, True)
 
 

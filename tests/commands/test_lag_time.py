@@ -6,9 +6,12 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
+from kafka_groups.admin import librdkafka
 from kafka_groups.admin.api import RecordPosition, RecordTime
 from kafka_groups.errors import MissingFeatureError
+from kafka_groups.settings import kerberos
 from tests.fakes.fake_admin import FakeCluster, run
 
 if TYPE_CHECKING:
@@ -146,3 +149,28 @@ def test_commands_with_time_end_with_exit_code_1(arguments: tuple[str, ...], clu
     outcome = run(*arguments)
     assert (outcome.exit_code, outcome.stderr) == (1, "Error: no Kerberos\n")
     assert cluster.admin.list_groups.call_count == 0
+
+
+def test_without_both_libraries_for_kerberos_one_error_names_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_properties: object) -> None:
+        raise KafkaException(KafkaError(KafkaError._INVALID_ARG, "not available at build time"))
+
+    monkeypatch.setattr(kerberos, "has_library", lambda: False)
+    monkeypatch.setattr(librdkafka, "AdminClient", refuse)
+    user = ("-X", "security.protocol=SASL_PLAINTEXT", "-X", "sasl.mechanism=GSSAPI")
+    for command in (("lag", "--time"), ("wait", "g", "--until", "time_lag<1m")):
+        outcome = run(*command, *user, "--format", "json")
+        assert outcome.exit_code == 1
+        assert "needs the library gssapi, which is not installed; run pip install" in outcome.stderr
+        assert "; besides, records cannot be read with Kerberos (sasl.mechanism=GSSAPI): librdkafka" in outcome.stderr
+        assert [error["name"] for error in json.loads(outcome.stdout)["errors"]] == ["AUTHENTICATION_FAILED"]
+    without_time = run("lag", *user)
+    assert (without_time.exit_code, "librdkafka" in without_time.stderr) == (2, False)
+
+
+def test_with_a_librdkafka_for_kerberos_the_library_alone_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kerberos, "has_library", lambda: False)
+    monkeypatch.setattr(librdkafka, "AdminClient", lambda _properties: None)
+    outcome = run("lag", "--time", "-X", "security.protocol=SASL_PLAINTEXT", "-X", "sasl.mechanism=GSSAPI")
+    assert (outcome.exit_code, "librdkafka" in outcome.stderr) == (2, False)
+    assert "needs the library gssapi" in outcome.stderr

@@ -82,7 +82,7 @@ def test_the_error_suggests_the_nearest_name_and_nothing_runs(
         ("describe", "--reset-offsets"),
         ("describe", "g", "--execute"),
         ("describe", "g", "--topic", "t"),
-        ("lag", "--topic", "t"),
+        ("wait", "--topic", "t"),
         ("list", "--new-consumer"),
         ("list", "--version"),
         ("list", "--zookeeper", "z"),

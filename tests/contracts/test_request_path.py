@@ -25,7 +25,8 @@ LAZY = ("kafka_groups.admin.describer", "kafka_groups.commands.describe", "kafka
 LAZY_HANDLERS = ("ListConsumerGroupOffsetsHandler", "ListOffsetsHandler")
 # The connection has files of its own for its set-up time and for the encoding of requests; before it had 330 lines.
 # Checks of connections open the same channels, and descriptions may have the operations of the user.
-MAX_FILES = 55
+# SIGTERM ends programs that print tokens with the command.
+MAX_FILES = 56
 FILES = {
     "acl_operations.py",
     "admin/api.py",
@@ -67,6 +68,7 @@ FILES = {
     "options/output.py",
     "options/parameters.py",
     "options/selectors.py",
+    "options/signals.py",
     "protocol/errors.py",
     "protocol/packed_offsets.py",
     "protocol/primitives.py",

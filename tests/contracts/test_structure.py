@@ -246,6 +246,7 @@ def test_exit_codes_are_those_of_the_contract() -> None:
     other_codes = {name: code for name, code in codes.items() if code != 1}
     assert other_codes == {
         "SettingsError": 2,
+        "KerberosMissingError": 2,
         "PlanFileError": 2,
         "PollsFileError": 2,
         "UnwrittenResultError": 3,

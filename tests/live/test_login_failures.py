@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.fake_admin import run
-from tests.fakes.token_server import silence
+from tests.fakes.token_server import json_answer, silence
 from tests.live.secure_broker import SecureBroker
 from tests.live.secured_broker import SecuredBroker
 from tests.live.ways_in import WaysIn, open_ways_in
@@ -37,6 +37,15 @@ def silent_endpoint(ways: WaysIn) -> list[str]:
     return ways.config("OIDC")
 
 
+def overloaded_endpoint(ways: WaysIn) -> list[str]:
+    ways.endpoint.script(*[json_answer({}, 503)] * 99)
+    return ways.config("OIDC")
+
+
+def proxied_endpoint(ways: WaysIn) -> list[str]:
+    return ways.config("OIDC", **{ENDPOINT: "https://login.example/token"})
+
+
 def with_claims(ways: WaysIn, **claims: Any) -> list[str]:
     return ways.config("token file", **{ENDPOINT: ways.token(claims)})
 
@@ -53,6 +62,9 @@ CAUSES: Mapping[str, Callable[[WaysIn], list[str]]] = {
     "failing command": lambda ways: ways.config("token command", **{"sasl.oauthbearer.token.command": "false"}),
     "unreachable endpoint": lambda ways: ways.config("OIDC", **{ENDPOINT: _CLOSED}),
     "silent endpoint": silent_endpoint,
+    "silent endpoint, https": lambda ways: ways.config("OIDC", **{ENDPOINT: f"https://{ways.silent_endpoint}/token"}),
+    "overloaded endpoint (status 429, 5xx)": overloaded_endpoint,
+    "unusable proxy": proxied_endpoint,
     "unknown CA of the endpoint": lambda ways: ways.config("OIDC", **{ENDPOINT: ways.secure_endpoint.url}),
     "unknown CA of the brokers": lambda ways: ways.config("PLAIN", **{"ssl.ca.location": None}),
     "missing client certificate": lambda ways: ways.config(
@@ -79,8 +91,9 @@ def test_the_page_on_security_has_each_cause() -> None:
 
 
 @pytest.fixture
-def ways_in(secure: SecureBroker, tmp_path: Path) -> Iterator[WaysIn]:
-    """Yield the ways in, with an endpoint of this test."""
+def ways_in(secure: SecureBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WaysIn]:
+    """Yield the ways in, with an endpoint of this test; the proxy is for other machines, and nothing listens there."""
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
     with open_ways_in(secure, tmp_path) as opened:
         yield opened
 

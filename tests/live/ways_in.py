@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from kafka_groups.settings import Endpoint
+from tests.fakes.raw_port import accepting_only
 from tests.fakes.token_server import Answer, HttpRequest, TokenServer, json_answer
 from tests.live.secure_broker import PASSWORDS, SecureBroker
 
@@ -27,12 +29,13 @@ class WaysIn:
     """The ways in of a broker.
 
     `endpoint` hands out tokens for the client's secret, and so does `secure_endpoint`, with TLS and a certificate of
-    the broker's authority.
+    the broker's authority; `silent_endpoint` accepts connections and never responds.
     """
 
     broker: SecureBroker
     endpoint: TokenServer
     secure_endpoint: TokenServer
+    silent_endpoint: Endpoint
     directory: Path
 
     def properties(self, way: str, **changes: str | None) -> dict[str, str]:
@@ -94,10 +97,12 @@ class WaysIn:
 def open_ways_in(broker: SecureBroker, directory: Path) -> Iterator[WaysIn]:
     """Yield the ways in of a broker, with an endpoint that signs tokens with the key that the broker trusts."""
     create = partial(TokenServer, client_id=_CLIENT, client_secret=_SECRET)
-    with create() as endpoint, create(certificate=broker.files.server) as secure:
+    with create() as endpoint, create(certificate=broker.files.server) as secure, accepting_only() as silent:
         for each in (endpoint, secure):
             each.respond = partial(_issue_for_broker, broker, each)
-        yield WaysIn(broker=broker, endpoint=endpoint, secure_endpoint=secure, directory=directory)
+        yield WaysIn(
+            broker=broker, endpoint=endpoint, secure_endpoint=secure, silent_endpoint=silent, directory=directory
+        )
 
 
 def _issue_for_broker(broker: SecureBroker, endpoint: TokenServer, request: HttpRequest) -> Answer:

@@ -52,6 +52,8 @@ def test_names_of_cipher_suites_are_those_of_openssl(program: Callable[[str], st
         (OPENSSL_1_2, TLS_VERSIONS, OPENSSL_1_2),
         ("HIGH:!SHA", TLS_VERSIONS, "HIGH:!SHA"),
         ("", TLS_VERSIONS, None),
+        (",", TLS_VERSIONS, None),
+        (" : , ", TLS_VERSIONS, None),
     ],
 )
 def test_cipher_suites_may_have_names_of_java_or_of_openssl(
@@ -122,6 +124,10 @@ def test_versions_are_those_that_java_would_use(pairs: list[str], versions: tupl
             ),
         ),
         (
+            ["ssl.cipher.suites=TLS_EMPTY_RENEGOTIATION_INFO_SCSV"],
+            "-X ssl.cipher.suites has no cipher suite for TLSv1.2 and TLSv1.3; add one, or remove the property",
+        ),
+        (
             [f"ssl.cipher.suites={JAVA_1_2}", "ssl.enabled.protocols=TLSv1.3"],
             "-X ssl.cipher.suites has no cipher suite for TLSv1.3; add one, or remove the property",
         ),
@@ -140,6 +146,31 @@ def test_a_name_that_openssl_does_not_have_is_an_error_with_the_nearest_one() ->
             "ECHDE-RSA-AES128-GCM-SHA256; remove what the output of 'openssl ciphers -s' does not have"
             f"; did you mean '{OPENSSL_1_2}'?"
         )
+
+
+@pytest.mark.parametrize(
+    ("value", "suite"),
+    [
+        ("aNULL:@SECLEVEL=0", "ADH-AES256-GCM-SHA384"),
+        ("@SECLEVEL=0:HIGH", "ADH-AES256-GCM-SHA384"),
+        ("eNULL:!aNULL:@SECLEVEL=0", "ECDHE-ECDSA-NULL-SHA"),
+    ],
+)
+def test_ciphers_without_authentication_or_encryption_are_refused(value: str, suite: str) -> None:
+    pairs = [SSL, f"ssl.cipher.suites={value}"]
+    text = (
+        f"-X ssl.cipher.suites has cipher suites without authentication or without encryption ({suite}); "
+        "append :!aNULL:!eNULL, or remove @SECLEVEL=0"
+    )
+    assert error_text(bootstrap="b", properties=pairs) == text
+    with pytest.raises(SettingsError) as caught:
+        resolve_client(bootstrap="b", properties=pairs, environment={})
+    assert str(caught.value) == text
+
+
+def test_a_low_security_level_is_accepted_for_ciphers_that_authenticate() -> None:
+    value = f"{OPENSSL_1_2}:HIGH:!aNULL:!eNULL:@SECLEVEL=0"
+    assert tls_of(f"ssl.cipher.suites={value}").ciphers == value
 
 
 def test_an_expression_of_openssl_that_selects_nothing_is_an_error() -> None:

@@ -8,6 +8,7 @@ tasks. What cannot be sent, such as a callback, is added here, in the process th
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias, TypeVar
@@ -16,6 +17,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from kafka_groups.admin.network.tls_reasons import explain_librdkafka
+from kafka_groups.admin.network.tokens import TokenFetch
 from kafka_groups.errors import AuthenticationFailedError, MissingFeatureError, SettingsError, TokenFailedError
 from kafka_groups.settings.kerberos import GSSAPI
 from kafka_groups.settings.librdkafka import ClientProperties
@@ -24,7 +26,7 @@ from kafka_groups.settings.masks import MASK, hide_secrets
 from kafka_groups.settings.pairs import Setting
 from kafka_groups.settings.properties import TOKEN_KEYS, may_be_secret, suggest_property
 from kafka_groups.settings.sasl import OAUTHBEARER, token_credentials
-from kafka_groups.settings.tokens.token import Token
+from kafka_groups.settings.tokens.token import Token, TokenSource
 
 Client = TypeVar("Client")
 ErrorCallback: TypeAlias = Callable[[KafkaError], None]
@@ -49,6 +51,8 @@ _WITHOUT_LOGS: Final[Mapping[str, Any]] = {"log_level": 0}
 TOKEN_TIMEOUT_S: Final = 20.0
 # How soon librdkafka asks again after a token could not be fetched.
 _RETRY_S: Final = 10.0
+_TICK_S: Final = 0.05
+_LONGEST_JOIN_S: Final = 1.0
 # How long a token is used if nobody knows when it expires.
 _UNKNOWN_LIFETIME_S: Final = 60.0
 
@@ -168,12 +172,25 @@ class _TokenCallback:
 
     def _fetch(self) -> Token:
         source = self._credentials.source
-        token = source.fetch(Limit.after(self._timeout_s))
+        token = _wait_for_token(source, self._timeout_s)
         if token.expires_at is not None and token.expires_at <= time.time():
             # librdkafka would refuse it, in words that name no source.
             msg = f"the token of {source.place} has expired; get a new one"
             raise TokenFailedError(msg)
         return token
+
+
+def _wait_for_token(source: TokenSource, timeout_s: float) -> Token:
+    """Return a token. Raises TokenFailedError after the timeout, whatever the source waits for."""
+    has_ended = threading.Event()
+    fetch = TokenFetch(source, Limit.after(timeout_s), has_ended.set)
+    try:
+        while (token := fetch.result()) is None:
+            has_ended.wait(_TICK_S)
+    finally:
+        # A signal may have come, and the command of a source ends with its fetch.
+        fetch.cancel(_LONGEST_JOIN_S)
+    return token
 
 
 def _describe_refusal(reason: str, properties: ClientProperties) -> str:

@@ -59,6 +59,8 @@ def _days_left(certificate: Certificate, now_s: float) -> int:
 
 
 def _count_days(days: int) -> str:
+    if days == 0:
+        return "less than 1 day"
     return "1 day" if days == 1 else f"{days:,} days"
 
 

@@ -21,6 +21,8 @@ class Resource(Enum):
     TOPIC = "topic"
 
 
+# What separates a command from what it needs the operation for, if it works without, too.
+_TO: Final = " to "
 # The commands that need an operation on a resource; the most common ones first.
 NEEDS: Final[Mapping[Resource, Mapping[AclOperation, tuple[str, ...]]]] = {
     Resource.CLUSTER: {
@@ -35,7 +37,7 @@ NEEDS: Final[Mapping[Resource, Mapping[AclOperation, tuple[str, ...]]]] = {
     Resource.TOPIC: {
         AclOperation.DESCRIBE: ("describe", "offsets", "lag", "wait", "orphans"),
         AclOperation.READ: ("lag --time", "reset --execute", "undo --execute", "delete-offsets --execute"),
-        AclOperation.DESCRIBE_CONFIGS: ("WARN of lag --time --watch before records are lost",),
+        AclOperation.DESCRIBE_CONFIGS: (f"lag --time --watch{_TO}warn before records are lost",),
     },
 }
 
@@ -60,4 +62,7 @@ def describe_operations(resource: Resource, operations: Collection[AclOperation]
 def _join(commands: tuple[str, ...]) -> str:
     """Return the commands with their verb."""
     *first, last = commands
-    return f"{', '.join(first)} and {last} need" if first else f"{last} needs"
+    if first:
+        return f"{', '.join(first)} and {last} need"
+    command, to, purpose = last.partition(_TO)
+    return f"{command} needs{to}{purpose}"

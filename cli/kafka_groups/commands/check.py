@@ -52,7 +52,7 @@ def check(*, selectors: Selectors, output_format: str, colour: str, connection: 
       kafka-groups check billing --profile production
     """
     is_selected = selectors != Selectors()
-    if is_selected and not selectors.needs_listing():
+    if is_selected:
         require_selectors(selectors)
     with open_session(connection, colour=colour, make_writer=partial(_make_writer, output_format)) as session:
         deadline = session.deadline.share(_SHARE_OF_CONNECTIONS) if is_selected else session.deadline

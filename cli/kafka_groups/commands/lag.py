@@ -24,6 +24,7 @@ from kafka_groups.commands.lag_options import (
 from kafka_groups.commands.lag_output import LagOutput
 from kafka_groups.commands.lag_polls import PollsFile, open_polls
 from kafka_groups.commands.lag_watch import WatchOptions, watch_lag
+from kafka_groups.commands.record_settings import resolve_with_records
 from kafka_groups.conditions import Condition
 from kafka_groups.errors import ExportError, IncompleteResultError
 from kafka_groups.groups.lag.measurement import LagMeasurement, add_poll, measure_lag, summarize
@@ -38,10 +39,10 @@ from kafka_groups.options.cluster_session import ClusterSession, open_session
 from kafka_groups.options.connection import Connection, clusters_options
 from kafka_groups.options.output import output_options
 from kafka_groups.options.selectors import filter_options, selector_options
-from kafka_groups.options.signals import raise_on_sigterm
 from kafka_groups.options.topics import format_topics, parse_topics
 from kafka_groups.rendering.views.lag import LAG_VIEWS, PACE_VIEW
 from kafka_groups.rendering.writers import FORMATS
+from kafka_groups.settings import resolve_settings
 from kafka_groups.verdicts import Limits
 
 _ISOLATION_LEVELS = {name: level for level, name in ISOLATION_LEVELS.items()}
@@ -105,19 +106,19 @@ def lag(
     if connection.profiles:
         if options.has_polls:
             raise click.UsageError("--watch and --polls contradict several profiles; run lag once for each cluster")
-        with raise_on_sigterm():
-            show_lag_of_clusters(
-                connection,
-                partial(_read_once, request=request),
-                request.output,
-                condition=request.condition,
-                top=request.top,
-                colour=colour,
-                notes=_note_isolation(request),
-            )
+        show_lag_of_clusters(
+            connection,
+            partial(_read_once, request=request),
+            request.output,
+            condition=request.condition,
+            top=request.top,
+            colour=colour,
+            notes=_note_isolation(request),
+        )
         return
-    # The file of polls is written also if the command is terminated.
-    with raise_on_sigterm(), open_session(connection, colour=colour, make_writer=request.output.make_writer) as session:
+    make_writer = request.output.make_writer
+    resolve = resolve_with_records if request.output.with_time else resolve_settings
+    with open_session(connection, colour=colour, make_writer=make_writer, resolve=resolve) as session:
         _show_lag(session, request)
 
 

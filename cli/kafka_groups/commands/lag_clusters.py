@@ -10,6 +10,7 @@ from typing import NamedTuple
 from kafka_groups.commands.condition_options import MAX_NAMES
 from kafka_groups.commands.lag_check import UNCHECKED_NOTES
 from kafka_groups.commands.lag_output import LagOutput
+from kafka_groups.commands.record_settings import resolve_with_records
 from kafka_groups.conditions import Condition
 from kafka_groups.errors import CheckFailedError, ExportError, IncompleteResultError
 from kafka_groups.exit_codes import ResultStatus
@@ -26,6 +27,7 @@ from kafka_groups.options.several_clusters import ClusterResult, SeveralResults,
 from kafka_groups.rendering.clusters import Cluster
 from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.views.lag import lag_document
+from kafka_groups.settings import resolve_settings
 
 
 class ClusterGroup(NamedTuple):
@@ -97,7 +99,8 @@ def show_lag_of_clusters(
     """
     screen = open_screen(colour, output.output_format)
     results = SeveralResults(screen, output.make_writer(screen))
-    with without_garbage_collection(), open_clusters(connection, screen) as clusters:
+    resolve = resolve_with_records if output.with_time else resolve_settings
+    with without_garbage_collection(), open_clusters(connection, screen, resolve=resolve) as clusters:
         gathered = gather(clusters, read, screen)
         reading = merge_readings(gathered.outcomes, output.key)
         failures = (*reading.failures, *gathered.unended)

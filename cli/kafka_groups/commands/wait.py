@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from kafka_groups.commands.condition_options import describe_names, needs_time, read_condition
+from kafka_groups.commands.record_settings import resolve_with_records
 from kafka_groups.commands.wait_clusters import ClustersWait, wait_for_clusters
 from kafka_groups.errors import CheckFailedError, IncompleteResultError
 from kafka_groups.groups.lag.measurement import read_lag
@@ -25,10 +26,11 @@ from kafka_groups.options.connection import Connection, connection_options_per_p
 from kafka_groups.options.output import output_options
 from kafka_groups.options.parameters import NAME, parse_option_duration
 from kafka_groups.options.selectors import filter_options, require_selectors, selector_options
-from kafka_groups.options.signals import pause, raise_on_sigterm
+from kafka_groups.options.signals import pause
 from kafka_groups.rendering.columns import Column, Entry
 from kafka_groups.rendering.views.lag import LAG_VIEWS, lag_columns, lag_document
 from kafka_groups.rendering.writers import open_writer
+from kafka_groups.settings import resolve_settings
 
 _VIEW = LAG_VIEWS[LagKey.GROUP]
 # The last poll begins when the time of --for is over.
@@ -92,18 +94,18 @@ def wait(
     make_writer = partial(open_writer, output_format=output_format, command="wait", view=_VIEW, columns=columns)
     if connection.profiles:
         poll = partial(_poll, selectors=selectors, with_time=needs_time(condition))
-        with raise_on_sigterm():
-            wait_for_clusters(
-                connection,
-                ClustersWait(poll, condition, _required(selectors)),
-                limit_s=limit_s,
-                columns=columns,
-                colour=colour,
-                output_format=output_format,
-                make_writer=make_writer,
-            )
+        wait_for_clusters(
+            connection,
+            ClustersWait(poll, condition, _required(selectors)),
+            limit_s=limit_s,
+            columns=columns,
+            colour=colour,
+            output_format=output_format,
+            make_writer=make_writer,
+        )
         return
-    with raise_on_sigterm(), open_session(connection, colour=colour, make_writer=make_writer) as session:
+    resolve = resolve_with_records if needs_time(condition) else resolve_settings
+    with open_session(connection, colour=colour, make_writer=make_writer, resolve=resolve) as session:
         outcome = wait_until(
             lambda remaining_s: _poll(session, remaining_s, selectors=selectors, with_time=needs_time(condition)),
             condition,

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
-from kafka_groups.commands.condition_options import MAX_NAMES
+from kafka_groups.commands.condition_options import MAX_NAMES, needs_time
+from kafka_groups.commands.record_settings import resolve_with_records
 from kafka_groups.conditions import Condition
 from kafka_groups.errors import AuthenticationFailedError, CheckFailedError, IncompleteResultError
 from kafka_groups.exit_codes import ResultStatus
@@ -31,6 +32,7 @@ from kafka_groups.rendering.columns import Column, Entry
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.lag import lag_document
 from kafka_groups.rendering.writers import Writer
+from kafka_groups.settings import resolve_settings
 
 Poll = Callable[[ClusterSession, float | None], LagReading]
 
@@ -43,7 +45,7 @@ class ClustersWait:
 
     def __init__(self, poll: Poll, condition: Condition, named: Collection[str]) -> None:
         self._poll = poll
-        self._condition = condition
+        self.condition = condition
         self._named = named
         self._noted: set[Note] = set()
         self.last: dict[ClusterReader, WaitOutcome] = {}
@@ -76,7 +78,7 @@ class ClustersWait:
     def _add(self, outcome: Outcome[LagReading]) -> None:
         reader = outcome.reader
         if outcome.value is not None:
-            self.last[reader] = judge_reading(outcome.value, self._condition, self._named)
+            self.last[reader] = judge_reading(outcome.value, self.condition, self._named)
         elif outcome.error is not None:
             before = self.last.get(reader)
             if before is None or isinstance(outcome.error, AuthenticationFailedError):
@@ -105,7 +107,8 @@ def wait_for_clusters(
     """
     screen = open_screen(colour, output_format)
     results = SeveralResults(screen, make_writer(screen))
-    with without_garbage_collection(), open_clusters(connection, screen) as clusters:
+    resolve = resolve_with_records if needs_time(wait.condition) else resolve_settings
+    with without_garbage_collection(), open_clusters(connection, screen, resolve=resolve) as clusters:
         try:
             poll = partial(wait.poll, clusters, results, screen)
             poll_until_done(poll, limit_s=limit_s, clock=time.monotonic, pause=pause)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
 from kafka_groups.admin import GroupAdmin
@@ -15,6 +16,7 @@ from kafka_groups.groups.selection import Selectors
 from kafka_groups.kinds import Operation
 from kafka_groups.model import Failure, status_of
 from kafka_groups.options.connection import Connection
+from kafka_groups.options.signals import raise_on_sigterm
 from kafka_groups.options.warnings import print_warnings
 from kafka_groups.rendering.clusters import Cluster
 from kafka_groups.rendering.columns import Entry
@@ -217,15 +219,30 @@ def create_client(settings: ConnectionSettings, progress: ProgressBar | None = N
 
 @contextmanager
 def open_session(
-    connection: Connection, *, colour: str, make_writer: Callable[[Screen], Writer]
+    connection: Connection,
+    *,
+    colour: str,
+    make_writer: Callable[[Screen], Writer],
+    resolve: Callable[..., ConnectionSettings] = resolve_settings,
 ) -> Iterator[ClusterSession]:
     """Open a session for one command. If the command ends early, stdout still has a complete document.
 
-    An error of the whole command (no broker responds, a file is refused) ends the document as failed, and is raised
-    again for the root command.
+    `resolve` is `resolve_settings`, or adds to its errors. An error of the whole command (no broker responds, a file is
+    refused) ends the document as failed, and is raised again for the root command. SIGTERM ends the command as Ctrl-C
+    does: a command of the settings that prints a token would go on otherwise.
     """
+    with raise_on_sigterm():
+        yield from _open_session(connection, partial(resolve, **connection.sources()), colour, make_writer)
+
+
+def _open_session(
+    connection: Connection,
+    resolve: Callable[[], ConnectionSettings],
+    colour: str,
+    make_writer: Callable[[Screen], Writer],
+) -> Iterator[ClusterSession]:
     try:
-        settings = resolve_settings(**connection.sources())
+        settings = resolve()
     except AdminError as error:
         failure = failure_of(error)._replace(cluster=connection.profile or None)
         make_writer(inspect_streams(colour)).end([], [failure], status=ResultStatus.FAILED)

@@ -18,11 +18,12 @@ from kafka_groups.groups.notes import Note
 from kafka_groups.model import Failure
 from kafka_groups.options.cluster_session import ClusterSession, create_client
 from kafka_groups.options.connection import Connection
+from kafka_groups.options.signals import raise_on_sigterm
 from kafka_groups.rendering.clusters import Cluster
 from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.writers.silent import SilentWriter
-from kafka_groups.settings import resolve_settings
+from kafka_groups.settings import ConnectionSettings, resolve_settings
 
 T = TypeVar("T")
 Body = Callable[[ClusterSession], T]
@@ -67,12 +68,15 @@ class CollectingSession(ClusterSession):
 class ClusterReader:
     """One of several clusters. Its session is opened by its first run, and stays for the next one."""
 
-    def __init__(self, connection: Connection, screen: Screen) -> None:
+    def __init__(
+        self, connection: Connection, screen: Screen, resolve: Callable[..., ConnectionSettings] = resolve_settings
+    ) -> None:
         assert connection.profile is not None
         self.name = connection.profile
         self.warnings: Sequence[str] = ()
         self.session: CollectingSession | None = None
         self._connection = connection
+        self._resolve = resolve
         self._screen = screen
         self._refused: AuthenticationFailedError | None = None
         self._is_running = False
@@ -108,7 +112,7 @@ class ClusterReader:
 
     def _open(self) -> CollectingSession:
         if self.session is None:
-            settings = resolve_settings(**self._connection.sources())
+            settings = self._resolve(**self._connection.sources())
             self.warnings = settings.warnings
             self.session = CollectingSession(admin=create_client(settings), screen=self._screen, name=self.name)
         return self.session
@@ -153,14 +157,20 @@ class ClusterThreads:
 
 
 @contextmanager
-def open_clusters(connection: Connection, screen: Screen) -> Iterator[ClusterThreads]:
-    """Yield the clusters of a connection with several profiles; nothing is connected yet."""
-    readers = [ClusterReader(each, screen) for each in connection.by_profile()]
-    try:
-        yield ClusterThreads(readers)
-    finally:
-        for reader in readers:
-            reader.close()
+def open_clusters(
+    connection: Connection, screen: Screen, *, resolve: Callable[..., ConnectionSettings] = resolve_settings
+) -> Iterator[ClusterThreads]:
+    """Yield the clusters of a connection with several profiles; nothing is connected yet.
+
+    `resolve` is `resolve_settings`, or adds to its errors. SIGTERM ends the command as Ctrl-C does.
+    """
+    readers = [ClusterReader(each, screen, resolve) for each in connection.by_profile()]
+    with raise_on_sigterm():
+        try:
+            yield ClusterThreads(readers)
+        finally:
+            for reader in readers:
+                reader.close()
 
 
 def _run(reader: ClusterReader, body: Body[Any], ended: queue.SimpleQueue[Any]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from kafka_groups.errors import SettingsError
+from kafka_groups.errors import KerberosMissingError, SettingsError
 from kafka_groups.settings.pairs import Setting
 from kafka_groups.settings.properties import KEYTAB, PRINCIPAL, SERVICE_NAME
 from kafka_groups.settings.values import is_utf8
@@ -54,7 +54,7 @@ def kerberos_credentials(settings: Mapping[str, Setting]) -> KerberosCredentials
     """
     check_kerberos(settings)
     if not has_library():
-        raise SettingsError(_MISSING)
+        raise KerberosMissingError(_MISSING)
     return KerberosCredentials(
         service=_text(settings, SERVICE_NAME) or _SERVICE,
         principal=_text(settings, PRINCIPAL),

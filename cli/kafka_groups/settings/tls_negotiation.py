@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.pairs import Setting
@@ -69,9 +69,14 @@ def tls_negotiation(settings: Mapping[str, Setting]) -> TlsNegotiation:
     suites = settings.get(CIPHER_SUITES)
     if suites is None:
         return TlsNegotiation(versions)
-    names = [name for name in re.split(r"[:,\s]+", suites.value) if name and name != _SIGNAL]
-    if not any(name.startswith(_JAVA_PREFIXES) for name in names):
+    listed = [name for name in re.split(r"[:,\s]+", suites.value) if name]
+    if not listed:
+        # Separators alone are an empty list, which stands for the default.
+        return TlsNegotiation(versions)
+    names = [name for name in listed if name != _SIGNAL]
+    if names and not any(name.startswith(_JAVA_PREFIXES) for name in names):
         # An expression of OpenSSL's, such as HIGH:!SHA, which OpenSSL checks. It concerns TLS 1.2 alone.
+        _check_protection(suites)
         return TlsNegotiation(versions, suites.value)
     ciphers = [cipher for name in names if (cipher := _openssl_name(name, suites)) is not None]
     # As in Java, a version without a suite in the list is not offered.
@@ -112,6 +117,33 @@ def _version(name: str, setting: Setting | None) -> str:
         msg = f"{setting.source}: the TLS version {name} is unknown; write {' or '.join(TLS_VERSIONS)}{hint}"
         raise SettingsError(msg)
     return known[name.upper()]
+
+
+def _check_protection(suites: Setting) -> None:
+    """Raise SettingsError if a broker could be accepted without a certificate, or data be sent without encryption.
+
+    OpenSSL offers such suites at the security level 0 alone. What it refuses otherwise is left to the client's error.
+    """
+    import ssl
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        context.set_ciphers(suites.value)
+    except (ssl.SSLError, ValueError):
+        return
+    if context.security_level > 0:
+        return
+    unsafe = [cipher["name"] for cipher in context.get_ciphers() if not _is_protected(cipher)]
+    if unsafe:
+        msg = (
+            f"{suites.source} has cipher suites without authentication or without encryption ({unsafe[0]}); "
+            "append :!aNULL:!eNULL, or remove @SECLEVEL=0"
+        )
+        raise SettingsError(msg)
+
+
+def _is_protected(cipher: Mapping[str, Any]) -> bool:
+    return bool(cipher["auth"] != "auth-null" and cipher["strength_bits"] > 0)
 
 
 def _openssl_name(name: str, source: Setting) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ import pytest
 from kafka_groups.admin import ClusterEvidence, ConnectionEvidence
 from kafka_groups.admin.network.channel import Address
 from kafka_groups.admin.network.connection_evidence import SetupStep
-from kafka_groups.errors import ConnectionFailedError, NameNotResolvedError, SettingsError
-from kafka_groups.settings import ConnectionSettings, Endpoint, PasswordCredentials, Tls
+from kafka_groups.errors import ConnectionFailedError, NameNotResolvedError, SettingsError, TokenFailedError
+from kafka_groups.settings import ConnectionSettings, Endpoint, PasswordCredentials, Tls, TokenCredentials
+from kafka_groups.settings.limits import Limit
+from kafka_groups.settings.tokens.token import Token
 from tests.admin.network.tls_listener import tls_broker
 from tests.fakes.raw_port import accepting_only, not_accepting, refusing, responding
 from tests.fakes.sasl_cluster import SaslCluster
@@ -213,6 +216,27 @@ def test_an_authentication_that_succeeds_has_the_lifetime_of_its_session() -> No
     ] * 2
 
 
+class SilentSource:
+    """A source whose endpoint never responds."""
+
+    place = "the endpoint"
+    is_read_each_time = False
+
+    def fetch(self, limit: Limit) -> Token:
+        """Wait until the limit."""
+        while not limit.cancelled.wait(0.005):
+            pass
+        raise TokenFailedError("cancelled")
+
+
+def test_a_token_that_does_not_come_is_the_error_also_if_the_check_has_less_time() -> None:
+    with SaslCluster(brokers=1) as cluster:
+        settings = cluster.settings(credentials=TokenCredentials(source=SilentSource()), timeout_s=30.0)
+        evidence = check(settings, cluster.clock, 2.0).connections[cluster.brokers[1].endpoint]
+    assert outcome(evidence) == (SetupStep.AUTHENTICATION, "TOKEN_FAILED")
+    assert str(evidence.error) == "the endpoint took too long: it returned no token within 2 s"
+
+
 def test_a_listener_that_demands_sasl_fails_at_the_authentication_of_a_client_without_it() -> None:
     with ScriptedCluster(brokers=1) as cluster:
         cluster.script("Metadata", drops)
@@ -290,3 +314,24 @@ def test_more_addresses_than_may_be_open_at_once_are_all_checked(monkeypatch: py
     with ScriptedCluster(brokers=5) as cluster:
         found = check(cluster.settings(), cluster.clock)
     assert [outcome(each) for each in found.connections.values()] == [(None, None)] * 5
+
+
+def test_silent_servers_leave_time_to_those_that_may_not_be_open_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kafka_groups.admin.network.connection_checks._MAX_OPEN", 2)
+    with ExitStack() as stack, ScriptedCluster(brokers=1) as cluster:
+        mute = [stack.enter_context(accepting_only()) for _ in range(4)]
+        server = cluster.brokers[1].endpoint
+        started = cluster.clock()
+        found = check(ConnectionSettings(bootstrap=(*mute, server)), cluster.clock, 3.0)
+        assert cluster.clock() - started < 3.1
+    assert outcome(found.connections[server]) == (None, None)
+    assert {outcome(found.connections[each]) for each in mute} == {(SetupStep.PROTOCOL, "TIMEOUT")}
+
+
+def test_an_address_for_which_no_time_is_left_is_reported_as_not_checked() -> None:
+    with ScriptedCluster(brokers=1) as cluster:
+        found = check(cluster.settings(), cluster.clock, 0.0)
+        assert not cluster.brokers[1].received
+    (evidence,) = found.connections.values()
+    assert outcome(evidence) == (SetupStep.ADDRESS, "TIMEOUT")
+    assert str(evidence.error) == "no time was left to check it; raise --timeout, or name fewer servers"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.admin import GroupAdmin
+from kafka_groups.admin.network.tls import make_context
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings import Tls
 from tests.admin.network.tls_listener import listing_error, tls_broker
@@ -51,6 +54,59 @@ def test_a_ca_file_that_cannot_be_used_is_a_settings_error_with_the_reason(
     if content is not None:
         file.write_bytes(content)
     assert _settings_error(ca_file=str(file)).startswith(f"cannot use the CA file {file}: {reason}")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with a name")
+@pytest.mark.parametrize("name", ["ca_file", "certificate_file", "key_file", "crl_file"])
+def test_a_pipe_that_nobody_writes_is_an_error_within_the_timeout(
+    tmp_path: Path, name: str, certificate: Callable[[str], Path]
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    others: dict[str, Any] = {"certificate_file": str(certificate("IP:127.0.0.1"))} if name == "key_file" else {}
+    with pytest.raises(SettingsError) as caught:
+        make_context(Tls(**{**others, name: str(pipe)}), pipe_timeout_s=0.2)
+    assert f"{pipe}: it is a pipe, " in str(caught.value)
+    assert str(caught.value).endswith("; write the PEM text to a file, and give that one")
+
+
+@pytest.mark.parametrize("name", ["certificate_file", "key_file", "crl_file"])
+def test_a_directory_in_place_of_a_file_has_a_next_step(
+    tmp_path: Path, name: str, certificate: Callable[[str], Path]
+) -> None:
+    others: dict[str, Any] = {"certificate_file": str(certificate("IP:127.0.0.1"))} if name == "key_file" else {}
+    with pytest.raises(SettingsError, match="it is a directory; give the path of a file"):
+        make_context(Tls(**{**others, name: str(tmp_path)}))
+
+
+@pytest.mark.skipif(not Path("/dev/zero").is_char_device(), reason="this system has no /dev/zero")
+@pytest.mark.parametrize("name", ["ca_file", "certificate_file", "key_file", "crl_file"])
+def test_a_device_without_an_end_is_refused(name: str, certificate: Callable[[str], Path]) -> None:
+    others: dict[str, Any] = {"certificate_file": str(certificate("IP:127.0.0.1"))} if name == "key_file" else {}
+    with pytest.raises(SettingsError, match="/dev/zero: it is a device or a socket; write the PEM text to a file"):
+        make_context(Tls(**{**others, name: "/dev/zero"}))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with a name")
+def test_pipes_may_hold_the_ca_and_a_certificate_with_its_key(
+    tmp_path: Path, certificate: Callable[[str], Path]
+) -> None:
+    file = certificate("IP:127.0.0.1")
+    pipes = (tmp_path / "ca", tmp_path / "client")
+    for pipe in pipes:
+        os.mkfifo(pipe)
+        threading.Thread(target=pipe.write_bytes, args=["# é\n".encode() + file.read_bytes()], daemon=True).start()
+    context = make_context(Tls(ca_file=str(pipes[0]), certificate_file=str(pipes[1])))
+    assert context.cert_store_stats()["x509"] == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with a name")
+def test_a_pipe_without_a_certificate_is_an_error_and_is_not_read_again(tmp_path: Path) -> None:
+    pipe = tmp_path / "ca"
+    os.mkfifo(pipe)
+    threading.Thread(target=pipe.write_bytes, args=[b"no certificate"], daemon=True).start()
+    with pytest.raises(SettingsError, match="cannot use the CA certificates"):
+        make_context(Tls(ca_file=str(pipe)))
 
 
 @pytest.mark.parametrize("password", [None, "", "hidden-thing", "hidden-thing" * 200])

@@ -7,6 +7,7 @@
 |---|---|
 | `client-17.jks`, `client-25.jks` | key and chain of three certificates; the key has its own password |
 | `client-17.p12`, `client-25.p12`, `legacy.p12` | the same, in PKCS12; `legacy` has the ciphers of JDK 8 |
+| `key-password.p12` | that of `client-25.p12`, whose key got its own password afterwards |
 | `expired.p12`, `broker.p12` | key and chain of an expired client, and of a broker |
 | `trust-17.jks`, `trust-25.jks`, `trust-17.p12`, `trust-25.p12` | the certificate of `root` |
 | `no-password.p12` | the same, without encryption and integrity check, as cacerts of JDK 18 and newer |
@@ -43,6 +44,8 @@ def main(keytool_17: str, keytool_25: str) -> None:
         authority.export(keytool_17, "legacy.p12", "client", "-J-Dkeystore.pkcs12.legacy")
         authority.export(keytool_25, "expired.p12", "expired")
         authority.export(keytool_25, "broker.p12", "broker")
+        authority.export(keytool_25, "key-password.p12", "client")
+        _change_key_password(keytool_25, DIRECTORY / "key-password.p12")
         authority.export(keytool_17, "client.jceks", "client")
         authority.trust(keytool_25, "no-password.p12", *_NO_PASSWORD)
         for suffix in ("jks", "p12"):
@@ -51,6 +54,12 @@ def main(keytool_17: str, keytool_25: str) -> None:
             authority.trust(keytool_25, f"several.{suffix}")
         authority.trust(keytool_25, "empty.jks")
         _run(keytool_25, "-delete", "-alias", "root", "-keystore", str(DIRECTORY / "empty.jks"), "-storepass", PASSWORD)
+
+
+def _change_key_password(keytool: str, store: Path) -> None:
+    # For the type PKCS12, keytool refuses this; for JKS it also reads PKCS12.
+    passwords = ("-storepass", PASSWORD, "-keypass", PASSWORD, "-new", KEY_PASSWORD)
+    _run(keytool, "-keypasswd", "-storetype", "JKS", "-keystore", str(store), "-alias", "client", *passwords)
 
 
 class _Authority:

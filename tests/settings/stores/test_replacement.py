@@ -107,6 +107,16 @@ def test_the_key_may_have_another_password_than_its_store() -> None:
     assert tls_of(pair, KEY).key_pem is not None
 
 
+def test_a_key_of_pkcs12_with_its_own_password_names_the_command_that_changes_it() -> None:
+    path = store("key-password.p12")
+    assert error_of(f"ssl.keystore.location={path}", STORE, KEY).endswith(
+        f"{path} cannot be used: -X ssl.keystore.password is not its password, or its key has another password "
+        "(ssl.key.password), which this tool does not support in PKCS12; correct the password, or give the key that of "
+        f"the store: keytool -keypasswd -storetype JKS -alias ALIAS -keystore {path}"
+    )
+    assert "or the file is damaged" in error_of(f"ssl.truststore.location={path}", "ssl.truststore.password=x", KEY)
+
+
 @pytest.mark.parametrize(
     ("name", "properties", "reason"),
     [

@@ -64,11 +64,14 @@ class AuthenticationStep(Generic[T]):
             # Each caller gets an error of its own: they are raised in several connections.
             raise type(self._error)(str(self._error))
         if self._result is None and self._limit.is_over():
-            source, result, advice = self._words
-            seconds = max(0.1, round(self._limit.until - self._started, 1))
-            msg = f"{source} took too long: it returned no {result} within {seconds:g} s{advice}"
-            raise self._failure(msg)
+            raise self.timeout_error()
         return self._result
+
+    def timeout_error(self) -> AuthenticationFailedError:
+        """Return the error of a step without a result, which its owner may raise before the limit."""
+        source, result, advice = self._words
+        seconds = max(0.1, round(min(self._limit.clock(), self._limit.until) - self._started, 1))
+        return self._failure(f"{source} took too long: it returned no {result} within {seconds:g} s{advice}")
 
     def describe(self) -> str:
         """Return what the step waits for, as the end of a sentence."""

@@ -28,6 +28,9 @@ class ChannelFactory:
             return Channel(addresses, tls_protocol="SASL_SSL" if self._settings.credentials else "SSL")
         # The import of ssl takes a while, and many connections are plain.
         from kafka_groups.admin.network.tls import TlsChannel, make_context
+        from kafka_groups.admin.network.tls_files import PIPE_TIMEOUT_S
 
-        self._context = self._context or make_context(self._settings.tls)
+        if self._context is None:
+            timeout_s = min(PIPE_TIMEOUT_S, self._settings.timeout_s / 2)
+            self._context = make_context(self._settings.tls, pipe_timeout_s=timeout_s)
         return TlsChannel(addresses, context=self._context, server_name=host)

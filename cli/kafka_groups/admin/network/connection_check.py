@@ -39,13 +39,20 @@ class ConnectionCheck:
     """A connection to one address that requests Metadata, and then the features of the broker.
 
     Its owner calls `connect`, and `advance` until `is_done`. Nothing is raised but SettingsError: an error ends the
-    check, and is part of its evidence. Times are seconds of the owner's clock.
+    check, and is part of its evidence. Times are seconds of the owner's clock; at `until` the owner calls `expire`.
     """
 
     def __init__(
-        self, endpoint: Endpoint, settings: ConnectionSettings, *, handshake: Handshake, clock: Callable[[], float]
+        self,
+        endpoint: Endpoint,
+        settings: ConnectionSettings,
+        *,
+        handshake: Handshake,
+        clock: Callable[[], float],
+        until: float,
     ) -> None:
         self.endpoint = endpoint
+        self.until = until
         self.connection: Connection | None = None
         self.is_done = False
         self._settings = settings
@@ -65,7 +72,6 @@ class ConnectionCheck:
         self,
         *,
         make_channel: Callable[[list[Address], str], Channel],
-        setup_timeout_s: float,
         resolve: Resolve,
         wakeup: Callable[[], None],
     ) -> None:
@@ -75,7 +81,7 @@ class ConnectionCheck:
                 self.endpoint,
                 handshake=self._handshake,
                 make_channel=make_channel,
-                setup_timeout_s=setup_timeout_s,
+                setup_timeout_s=min(self._settings.connect_timeout_s, self.until - self._started),
                 now=self._started,
                 resolve=resolve,
                 wakeup=wakeup,
@@ -99,11 +105,19 @@ class ConnectionCheck:
         for response in responses:
             self._receive(response, now)
 
+    def skip(self) -> None:
+        """End the check before it begins: the others took all of the time."""
+        self._end(BrokerTimeoutError("no time was left to check it; raise --timeout, or name fewer servers"))
+
     def expire(self, now: float) -> None:
         """End the check, because its time is over."""
         assert self.connection is not None
         reason = self.connection.reason_for_delay(now) or "has not responded"
         self._observe(now)
+        if self._handshake.is_waiting and self._handshake.step is not None:
+            # The broker waits for this client, and the step may have more time than this check.
+            self._end(self._handshake.step.timeout_error())
+            return
         self._end(BrokerTimeoutError(f"no response within {max(0.1, round(now - self._started, 1)):g} s; it {reason}"))
 
     def close(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from kafka_groups.admin.network.bootstrap import Bootstrap, endpoint_of
@@ -53,8 +54,8 @@ class ConnectionChecks:
             self._add(servers)
             while self._waiting or self._open:
                 self._start(until)
-                if not self._advance(until):
-                    self._wait(until)
+                if not self._advance():
+                    self._wait()
             return ClusterEvidence(
                 servers=tuple(dict.fromkeys(servers)), connections=self._evidence, settings=self._settings
             )
@@ -65,24 +66,30 @@ class ConnectionChecks:
             selector.close()
 
     def _start(self, until: float) -> None:
+        """Begin as many connections as may be open; those that have to wait keep an equal share of the time."""
+        now = self._clock()
+        rounds = ceil((len(self._open) + len(self._waiting)) / _MAX_OPEN)
         while self._waiting and len(self._open) < _MAX_OPEN:
             endpoint = self._waiting.popleft()
-            now = self._clock()
             handshake = self._handshakes.create(endpoint, is_first=True)
-            check = ConnectionCheck(endpoint, self._settings, handshake=handshake, clock=self._clock)
-            self._open[endpoint] = check
-            check.connect(
-                make_channel=self._make_channel,
-                setup_timeout_s=min(self._settings.connect_timeout_s, max(0.0, until - now)),
-                resolve=self._resolve,
-                wakeup=self._selector.wakeup,
+            check = ConnectionCheck(
+                endpoint,
+                self._settings,
+                handshake=handshake,
+                clock=self._clock,
+                until=now + max(0.0, until - now) / rounds,
             )
+            self._open[endpoint] = check
+            if now >= until:
+                check.skip()
+                continue
+            check.connect(make_channel=self._make_channel, resolve=self._resolve, wakeup=self._selector.wakeup)
 
-    def _advance(self, until: float) -> bool:
+    def _advance(self) -> bool:
         """Continue all connections as far as possible without waiting; return whether one of them has ended."""
         for check in self._open.values():
             check.advance(self._clock())
-            if not check.is_done and self._clock() >= until:
+            if not check.is_done and self._clock() >= check.until:
                 check.expire(self._clock())
         ended = [check for check in self._open.values() if check.is_done]
         for check in ended:
@@ -106,7 +113,8 @@ class ConnectionChecks:
         known = {*self._evidence, *self._open, *self._waiting}
         self._waiting.extend(endpoint for endpoint in dict.fromkeys(endpoints) if endpoint not in known)
 
-    def _wait(self, until: float) -> None:
+    def _wait(self) -> None:
         connections = [check.connection for check in self._open.values() if check.connection is not None]
         wakes = [wake for connection in connections if (wake := connection.wakes_at()) is not None]
-        self._selector.select(min([until, *wakes]) - self._clock())
+        ends = [check.until for check in self._open.values()]
+        self._selector.select(min([*ends, *wakes]) - self._clock())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from kafka_groups.admin.network.channel import Channel
 from kafka_groups.admin.network.tls_errors import ca_error, certificate_error, cipher_error, crl_error, crl_problem
+from kafka_groups.admin.network.tls_files import PIPE_TIMEOUT_S, replace_pipes
 from kafka_groups.admin.network.tls_reasons import handshake_error
 from kafka_groups.errors import ConnectionFailedError, SettingsError, TlsFailedError
 from kafka_groups.settings.values import TLS_VERSIONS
@@ -80,8 +81,12 @@ class TlsChannel(Channel):
         return super().to_failure(error)
 
 
-def make_context(tls: Tls) -> ssl.SSLContext:
-    """Return a context that verifies the broker's certificate. SettingsError names a file that cannot be used."""
+def make_context(tls: Tls, *, pipe_timeout_s: float = PIPE_TIMEOUT_S) -> ssl.SSLContext:
+    """Return a context that verifies the broker's certificate. SettingsError names a file that cannot be used.
+
+    Files that are pipes, such as those of the shell's <(command), may take `pipe_timeout_s` together.
+    """
+    tls = replace_pipes(tls, pipe_timeout_s)
     is_directory = tls.ca_file is not None and Path(tls.ca_file).is_dir()
     cafile, capath = (None, tls.ca_file) if is_directory else (tls.ca_file, None)
     try:

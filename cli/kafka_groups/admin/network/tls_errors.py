@@ -8,6 +8,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from kafka_groups.admin.network.tls_files import describe_special
 from kafka_groups.admin.network.tls_reasons import openssl_reason
 from kafka_groups.settings.pem import (
     CERTIFICATE,
@@ -138,7 +139,9 @@ def _file_problem(data: bytes, path: str, kind: str) -> str | None:
 
 
 def _read(path: str) -> bytes | str:
-    """Return the bytes of a file, or why it cannot be read."""
+    """Return the bytes of a file, or why it cannot be read: only a regular file can be read twice, and has an end."""
+    if problem := describe_special(path):
+        return problem
     try:
         return Path(path).read_bytes()
     except OSError as error:

@@ -39,7 +39,7 @@ def replace_stores(settings: Mapping[str, Setting]) -> Mapping[str, Setting]:
         replaced[CA_PEM] = Setting(certificates_pem(trust_store.trusted()), trust_store.file.source)
     if key_store := _find_store(settings, CERTIFICATE_FILE, CERTIFICATE_PEM, "ssl.keystore.password"):
         _check_alone(settings, key_store.file)
-        pair = key_store.key_pair(settings.get(_KEY_PASSWORD))
+        pair = key_store.key_pair()
         del replaced[CERTIFICATE_FILE]
         # It is that of the key in the store, and the text has the decrypted key.
         replaced.pop(_KEY_PASSWORD, None)
@@ -56,6 +56,7 @@ class _StoreFile:
     data: bytes = field(repr=False)
     password: Setting | None = field(repr=False)
     password_key: str = field(repr=False)
+    key_password: Setting | None = field(default=None, repr=False)
 
     def trusted(self) -> tuple[bytes, ...]:
         """Return the certificates that a trust store trusts (DER)."""
@@ -70,10 +71,10 @@ class _StoreFile:
             self.refuse(f"it has no certificate; add the CA of the brokers with: {command}")
         return trusted
 
-    def key_pair(self, key_password: Setting | None) -> KeyPair:
+    def key_pair(self) -> KeyPair:
         """Return the first private key of a key store, with its chain."""
         store = self._read()
-        pair = store.key if isinstance(store, Pkcs12Store) else self._jks_pair(store, key_password)
+        pair = store.key if isinstance(store, Pkcs12Store) else self._jks_pair(store)
         if pair is None:
             self.refuse(_NO_KEY)
         return pair
@@ -96,13 +97,24 @@ class _StoreFile:
     def _refuse_password(self) -> NoReturn:
         if self.password is None:
             self.refuse(f"it needs a password; set {self.password_key}")
-        self.refuse(f"{self.password.source} {_WRONG}{hint_of_variable(self.password.value)}")
+        hint = hint_of_variable(self.password.value)
+        if self.key_password is None or self.key_password.value == self.password.value or not self._is_pkcs12():
+            self.refuse(f"{self.password.source} {_WRONG}{hint}")
+        command = f"keytool -keypasswd -storetype JKS -alias ALIAS -keystore {quote(self.file.value)}"
+        self.refuse(
+            f"{self.password.source} is not its password, or its key has another password ({_KEY_PASSWORD}), which "
+            f"this tool does not support in PKCS12; correct the password, or give the key that of the store: {command}"
+            f"{hint}"
+        )
 
-    def _jks_pair(self, store: JksStore, key_password: Setting | None) -> KeyPair | None:
+    def _is_pkcs12(self) -> bool:
+        return find_format(self.data) == "PKCS12"
+
+    def _jks_pair(self, store: JksStore) -> KeyPair | None:
         entry = next((key for key in store.keys if key.chain), None)
         if entry is None:
             return None
-        password = key_password or self.password
+        password = self.key_password or self.password
         if password is None:
             self.refuse(f"its key needs a password; set {self.password_key}")
         try:
@@ -110,7 +122,7 @@ class _StoreFile:
         except StoreError as error:
             self.refuse(str(error))
         if key is None:
-            step = "correct it" if key_password else f"set {_KEY_PASSWORD} to that of the key"
+            step = "correct it" if self.key_password else f"set {_KEY_PASSWORD} to that of the key"
             self.refuse(f"{password.source} does not decrypt the private key of its entry '{entry.alias}'; {step}")
         return KeyPair(key=key, chain=entry.chain)
 
@@ -128,11 +140,13 @@ def _find_store(settings: Mapping[str, Setting], key: str, text_key: str, passwo
             _refuse(file, problem)
         return None
     password = settings.get(password_key)
+    # A trust store has no keys.
+    key_password = settings.get(_KEY_PASSWORD) if key == CERTIFICATE_FILE else None
     for each in (password, settings.get(_KEY_PASSWORD)):
         if each is not None and not is_utf8(each.value):
             msg = f"{each.source} is not valid UTF-8; write it in UTF-8"
             raise SettingsError(msg)
-    return _StoreFile(file=file, data=data, password=password, password_key=password_key)
+    return _StoreFile(file=file, data=data, password=password, password_key=password_key, key_password=key_password)
 
 
 def _check_alone(settings: Mapping[str, Setting], store: Setting) -> None:

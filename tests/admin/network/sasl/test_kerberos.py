@@ -129,6 +129,16 @@ def test_a_service_ticket_that_is_missing_has_a_next_step(code: int | None, step
     assert step in failure(failing(code))
 
 
+@pytest.mark.parametrize("name", ["Name", "SecurityContext"])
+def test_a_name_or_a_context_that_the_library_refuses_is_an_error(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_arguments: object, **_options: object) -> None:
+        raise FakeError(None)
+
+    library = FakeLibrary()
+    monkeypatch.setattr(library, name, refuse)
+    assert "A major text; set KRB5_TRACE" in failure(library)
+
+
 def test_a_service_that_the_kdc_does_not_know_concerns_its_broker_alone() -> None:
     with pytest.raises(ServiceUnknownError, match=r"the service kafka/b1 \(Server not found\); check sasl"):
         client(failing(7, "Server not found"))

@@ -71,14 +71,14 @@ def start_context(library: Any, user: Any, credentials: KerberosCredentials, hos
     the service.
     """
     service = f"{credentials.service}@{host}"
-    context = library.SecurityContext(
-        name=library.Name(service, library.NameType.hostbased_service),
-        creds=user,
-        mech=library.MechType.kerberos,
-        flags=library.RequirementFlag.mutual_authentication,
-        usage="initiate",
-    )
     try:
+        context = library.SecurityContext(
+            name=library.Name(service, library.NameType.hostbased_service),
+            creds=user,
+            mech=library.MechType.kerberos,
+            flags=library.RequirementFlag.mutual_authentication,
+            usage="initiate",
+        )
         message = context.step(None)
         return SecurityContext(library, context, message or b"", str(user.name), service)
     except library.exceptions.GSSError as error:
