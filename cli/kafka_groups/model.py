@@ -41,7 +41,8 @@ class Failure(NamedTuple):
     """An item of a request that failed, and the reason.
 
     `code` is the error code that a broker returned (or 42 or 69, which the client sets itself, too), or None; `name` is
-    Kafka's name of the code, or a name of `errors`. `broker` is the id of the broker that failed, if one did.
+    Kafka's name of the code, or a name of `errors`. `broker` is the id of the broker that failed, if one did. `cluster`
+    is the name of the cluster in results.
     """
 
     code: int | None
@@ -51,6 +52,7 @@ class Failure(NamedTuple):
     topic: str | None = None
     partition: int | None = None
     broker: int | None = None
+    cluster: str | None = None
 
     @classmethod
     def of(

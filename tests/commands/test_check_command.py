@@ -112,6 +112,8 @@ def test_the_json_document_has_all_failures_and_follows_its_schema(cluster: Righ
         ("GROUP_AUTHORIZATION_FAILED", 1, "secret"),
     ]
     assert document["checks"][0] == {
+        "cluster": "scripted",
+        "cluster_id": "scripted",
         "server": server(cluster),
         "broker": None,
         "group": None,
@@ -140,3 +142,11 @@ def test_settings_that_cannot_be_used_are_usage_errors(cluster: RightsCluster) -
 def test_a_filter_without_a_selector_is_a_usage_error(cluster: RightsCluster, option: tuple[str, str]) -> None:
     outcome = run("check", *option, bootstrap=server(cluster))
     assert (outcome.exit_code, "no group is selected" in outcome.stderr) == (2, True)
+
+
+def test_a_cluster_that_is_not_reached_has_no_name(cluster: RightsCluster) -> None:
+    closed = server(cluster)
+    cluster.stop(1)
+    document = json.loads(run("check", "--format", "json", bootstrap=closed).stdout)
+    Draft202012Validator(json.loads(run("schema", "check").stdout)).validate(document)
+    assert {(each["cluster"], each["cluster_id"]) for each in document["checks"]} == {(None, None)}

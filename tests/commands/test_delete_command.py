@@ -20,7 +20,7 @@ from tests.commands.change_commands import (
     last_line,
     last_run,
 )
-from tests.fakes.fake_admin import CLUSTER_ID, FakeCluster, failure, member, run, unreachable
+from tests.fakes.fake_admin import CLUSTER_ID, NAMED, NAMED_TEXT, FakeCluster, failure, member, run, unreachable
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,7 @@ def test_the_plan_is_a_row_for_each_group(cluster: FakeCluster) -> None:
     ("output", "text"),
     [
         ("csv", "GROUP,STATUS\na,planned\n"),
-        ("ndjson", '{"group": "a", "note": null, "status": "planned"}\n'),
+        ("ndjson", NAMED_TEXT + '"group": "a", "note": null, "status": "planned"}\n'),
     ],
 )
 def test_formats_for_programs_have_the_same_rows(output: str, text: str) -> None:
@@ -53,7 +53,7 @@ def test_formats_for_programs_have_the_same_rows(output: str, text: str) -> None
 def test_json_has_the_commits_that_are_lost() -> None:
     (group,) = json.loads(run("delete", "a", "--format", "json").stdout)["groups"]
     commits = [{"topic": "t", "partition": at, "committed_offset": offset} for at, offset in enumerate((60, 7))]
-    assert group == {"group": "a", "note": None, "status": "planned", "offsets": commits}
+    assert group == {**NAMED, "group": "a", "note": None, "status": "planned", "offsets": commits}
 
 
 def test_execute_deletes_all_groups_with_one_call_and_records_their_commits(cluster: FakeCluster) -> None:

@@ -21,7 +21,7 @@ from tests.commands.change_commands import (
     last_line,
     last_run,
 )
-from tests.fakes.fake_admin import CLUSTER_ID, FakeCluster, failure, member, run
+from tests.fakes.fake_admin import CLUSTER_ID, NAMED_TEXT, FakeCluster, failure, member, run
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +46,8 @@ def test_the_plan_is_a_row_for_each_commit(cluster: FakeCluster) -> None:
         ("csv", "GROUP,TOPIC,PARTITION,STATUS\na,u,0,planned\n"),
         (
             "ndjson",
-            '{"group": "a", "topic": "u", "partition": 0, "committed_offset": 5, "note": null, "status": "planned"}\n',
+            NAMED_TEXT
+            + '"group": "a", "topic": "u", "partition": 0, "committed_offset": 5, "note": null, "status": "planned"}\n',
         ),
     ],
 )

@@ -59,6 +59,8 @@ def test_verbose_workers_have_their_member_and_their_leader(cluster: ScriptedClu
 def test_ndjson_has_connectors_with_their_tasks(cluster: ScriptedCluster) -> None:
     line = run_on(cluster, "describe", "workers", "--format", "ndjson").stdout.splitlines()[1]
     assert json.loads(line) == {
+        "cluster": "scripted",
+        "cluster_id": "scripted",
         "group": "workers",
         "url": "http://w-1/",
         "is_leader": True,
@@ -144,7 +146,7 @@ def test_an_unreadable_worker_has_a_note(cluster: ScriptedCluster, output_format
     outcome = run_on(cluster, "describe", "workers", "--format", output_format)
     assert (outcome.exit_code, outcome.stderr) == (0, f"{UNREADABLE}\n")
     if output_format == "json":
-        note = {"kind": "unreadable_worker", "group": "workers", "text": UNREADABLE}
+        note = {"kind": "unreadable_worker", "cluster": "scripted", "group": "workers", "text": UNREADABLE}
         assert json.loads(outcome.stdout)["notes"] == [note]
 
 

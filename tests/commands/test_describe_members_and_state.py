@@ -81,6 +81,8 @@ def test_csv_members_have_the_same_columns_for_every_group() -> None:
 def test_ndjson_members_have_the_keys_of_the_document_and_their_group() -> None:
     outcome = run("describe", "new", "--members", "--format", "ndjson")
     assert json.loads(outcome.stdout.splitlines()[0]) == {
+        "cluster": "fake",
+        "cluster_id": "fake",
         "group": "new",
         "member_id": "m-new",
         "group_instance_id": "i-1",
@@ -157,6 +159,8 @@ def test_kafka_format_pads_states_as_kafkas_tool() -> None:
 def test_ndjson_states_have_the_number_of_members() -> None:
     outcome = run("describe", "old", "--state", "--format", "ndjson")
     assert json.loads(outcome.stdout) == {
+        "cluster": "fake",
+        "cluster_id": "fake",
         "group": "old",
         "type": "Classic",
         "state": "Stable",

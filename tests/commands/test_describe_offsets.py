@@ -86,6 +86,8 @@ def test_ndjson_has_the_group_on_every_row() -> None:
     outcome = run("describe", "idle", "--format", "ndjson")
     assert [json.loads(line) for line in outcome.stdout.splitlines()] == [
         {
+            "cluster": "fake",
+            "cluster_id": "fake",
             "group": "idle",
             "topic": "t",
             "partition": 1,
@@ -109,6 +111,8 @@ def test_json_is_one_document() -> None:
         "status": "complete",
         "groups": [
             {
+                "cluster": "fake",
+                "cluster_id": "fake",
                 "group": "idle",
                 "type": "Classic",
                 "state": "Empty",
@@ -137,7 +141,12 @@ def test_json_is_one_document() -> None:
             }
         ],
         "notes": [
-            {"kind": "no_active_members", "group": "idle", "text": "Consumer group 'idle' has no active members."}
+            {
+                "kind": "no_active_members",
+                "cluster": "fake",
+                "group": "idle",
+                "text": "Consumer group 'idle' has no active members.",
+            }
         ],
         "errors": [],
     }

@@ -81,6 +81,8 @@ def test_ndjson_needs_no_log_end_offset_and_its_lag_is_null_if_unknown(cluster: 
     lines = run_on(cluster, "describe", NAME, "--format", "ndjson").stdout.splitlines()
     assert [json.loads(line) for line in lines] == [
         {
+            "cluster": "scripted",
+            "cluster_id": "scripted",
             "group": NAME,
             "topic": "clicks",
             "partition": partition,

@@ -87,6 +87,8 @@ def test_ndjson_members_have_tasks_by_role(cluster: ScriptedCluster) -> None:
         "warmup": [],
     }
     assert json.loads(line) == {
+        "cluster": "scripted",
+        "cluster_id": "scripted",
         "group": "app",
         "member_id": "s-1",
         "group_instance_id": None,

@@ -46,6 +46,8 @@ def test_csv_and_ndjson_have_the_same_nodes(cluster: ScriptedCluster) -> None:
     assert csv[:2] == ["GROUP,SUBTOPOLOGY,NODE,TYPE,TOPICS,STORES,SUCCESSORS", "app,0,lines,source,lines,,split"]
     lines = run_on(cluster, "describe", "app", "--topology", "--format", "ndjson").stdout.splitlines()
     assert json.loads(lines[0]) == {
+        "cluster": "scripted",
+        "cluster_id": "scripted",
         "group": "app",
         "subtopology": "0",
         "name": "lines",

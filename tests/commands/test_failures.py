@@ -57,6 +57,7 @@ def test_a_missing_group_is_an_object_in_the_document(command: str) -> None:
     assert [group["group"] for group in document["groups"]] == ["a"]
     assert document["errors"] == [
         {
+            "cluster": "fake",
             "group": "nope",
             "topic": None,
             "partition": None,
@@ -105,6 +106,7 @@ def test_an_unreachable_cluster_is_a_failed_document(cluster: FakeCluster, comma
         "notes": [],
         "errors": [
             {
+                "cluster": "fake",
                 "group": None,
                 "topic": None,
                 "partition": None,

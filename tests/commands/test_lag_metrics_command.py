@@ -26,9 +26,9 @@ def test_openmetrics_has_a_sample_of_each_group(mocker: MockerFixture) -> None:
     outcome = run("lag", "--format", "openmetrics")
     assert (outcome.exit_code, outcome.stderr) == (0, NOTE)
     lines = outcome.stdout.splitlines()
-    assert 'kafka_groups_lag_by_group_messages{group="behind"} 100' in lines
-    assert 'kafka_groups_lag_by_group_lost_messages{group="lost"} 7' in lines
-    assert 'kafka_groups_lag_by_group_state{group="lost",state="Empty"} 1' in lines
+    assert 'kafka_groups_lag_by_group_messages{cluster="fake",group="behind"} 100' in lines
+    assert 'kafka_groups_lag_by_group_lost_messages{cluster="fake",group="lost"} 7' in lines
+    assert 'kafka_groups_lag_by_group_state{cluster="fake",group="lost",state="Empty"} 1' in lines
     assert lines[-4:] == [
         "# TYPE kafka_groups_lag_read_timestamp_seconds gauge",
         "# HELP kafka_groups_lag_read_timestamp_seconds When the values were read, in seconds since 1970.",
@@ -44,7 +44,7 @@ def test_a_metrics_file_is_written_beside_the_output(tmp_path: Path) -> None:
     assert outcome.exit_code == 3
     assert outcome.stdout.splitlines()[1].startswith("lost,u,0,3,")
     text = file.read_text()
-    assert 'kafka_groups_lag_by_partition_messages{group="lost",topic="u",partition="0"} 17' in text
+    assert 'kafka_groups_lag_by_partition_messages{cluster="fake",group="lost",topic="u",partition="0"} 17' in text
     assert "kafka_groups_lag_failures 1\n" in text
     assert [path.name for path in tmp_path.iterdir()] == ["lag.prom"]
 
@@ -80,9 +80,9 @@ def test_a_group_that_can_lose_nothing_has_no_metric_of_a_margin(cluster: FakeCl
     cluster.end("emptied", 5, 100, starts=(5, 100))
     cluster.add("small", commits={("emptied", 0): 5, ("emptied", 1): 10})
     text = run("lag", "small", "lost", "--format", "openmetrics").stdout
-    assert 'retention_margin_messages{group="lost"} 0' in text
-    assert 'retention_margin_messages{group="small"}' not in text
-    assert 'lost_messages{group="small"} 90' in text
+    assert 'retention_margin_messages{cluster="fake",group="lost"} 0' in text
+    assert 'retention_margin_messages{cluster="fake",group="small"}' not in text
+    assert 'lost_messages{cluster="fake",group="small"} 90' in text
 
 
 @pytest.mark.parametrize("is_there", [True, False])
@@ -130,7 +130,7 @@ def test_two_files_are_both_written(tmp_path: Path) -> None:
 def test_all_metrics_adds_the_log_offsets_of_partitions(tmp_path: Path, to_file: bool) -> None:
     file = tmp_path / "lag.prom"
     output = ("--metrics-file", str(file)) if to_file else ("--format", "openmetrics")
-    labels = '{group="lost",topic="u",partition="0"}'
+    labels = '{cluster="fake",group="lost",topic="u",partition="0"}'
     texts = []
     for option in ((), ("--all-metrics",)):
         outcome = run("lag", "lost", "--by", "partition", *output, *option)

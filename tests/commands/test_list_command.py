@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from kafka_groups.model import GroupListing
-from tests.fakes.fake_admin import FakeCluster, run, unreachable
+from tests.fakes.fake_admin import NAMED, NAMED_TEXT, FakeCluster, run, unreachable
 
 
 @pytest.fixture(autouse=True)
@@ -138,7 +138,7 @@ def test_json_always_has_all_keys() -> None:
     assert json.loads(outcome.stdout) == {
         "schema": "kafka-groups/list/1",
         "status": "complete",
-        "groups": [{"group": "orders", "type": "Consumer", "state": "Stable", "protocol_type": "consumer"}],
+        "groups": [{**NAMED, "group": "orders", "type": "Consumer", "state": "Stable", "protocol_type": "consumer"}],
         "notes": [],
         "errors": [],
     }
@@ -151,7 +151,7 @@ def test_json_of_no_groups_is_a_complete_document(cluster: FakeCluster) -> None:
     assert json.loads(outcome.stdout) == {
         "schema": "kafka-groups/list/1",
         "groups": [],
-        "notes": [{"kind": "no_groups", "group": None, "text": "No groups."}],
+        "notes": [{"kind": "no_groups", "cluster": "fake", "group": None, "text": "No groups."}],
         "errors": [],
         "status": "complete",
     }
@@ -160,8 +160,8 @@ def test_json_of_no_groups_is_a_complete_document(cluster: FakeCluster) -> None:
 
 def test_ndjson_is_a_group_a_line() -> None:
     screen = (
-        '{"group": "flow", "type": "Streams", "state": "NotReady", "protocol_type": "streams"}\n'
-        '{"group": "orders", "type": "Consumer", "state": "Stable", "protocol_type": "consumer"}\n'
+        f'{NAMED_TEXT}"group": "flow", "type": "Streams", "state": "NotReady", "protocol_type": "streams"}}\n'
+        f'{NAMED_TEXT}"group": "orders", "type": "Consumer", "state": "Stable", "protocol_type": "consumer"}}\n'
     )
     assert run("list", "flow", "orders", "--format", "ndjson") == (0, screen, "")
 
@@ -191,7 +191,7 @@ def test_a_type_and_a_state_that_old_brokers_do_not_return_are_missing_values(cl
     }
     assert run("list", "--state", "--type") == (0, "GROUP  TYPE  STATE\nold    -     -\n", "")
     assert run("list", "--format", "csv") == (0, "GROUP,TYPE,STATE,PROTOCOL\nold,,,consumer\n", "")
-    line = '{"group": "old", "type": null, "state": null, "protocol_type": "consumer"}\n'
+    line = NAMED_TEXT + '"group": "old", "type": null, "state": null, "protocol_type": "consumer"}\n'
     assert run("list", "--format", "ndjson") == (0, line, "")
 
 

@@ -84,6 +84,8 @@ def test_csv_has_all_columns() -> None:
 
 def test_json_and_ndjson_have_all_keys() -> None:
     group = {
+        "cluster": "fake",
+        "cluster_id": "fake",
         "group": "committed",
         "type": "Classic",
         "state": "Empty",

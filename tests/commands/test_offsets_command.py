@@ -9,7 +9,7 @@ from unittest.mock import ANY
 import pytest
 
 from kafka_groups.model import CommittedOffset
-from tests.fakes.fake_admin import FakeCluster, failure, run
+from tests.fakes.fake_admin import NAMED, NAMED_TEXT, FakeCluster, failure, run
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,8 @@ def test_csv_has_empty_fields_for_missing_values() -> None:
 
 
 def test_ndjson_is_a_partition_a_line() -> None:
-    line = '{"group": "b", "topic": "t", "partition": 1, "committed_offset": 7, "leader_epoch": null, "metadata": ""}\n'
+    row = '"group": "b", "topic": "t", "partition": 1, "committed_offset": 7, "leader_epoch": null, "metadata": ""}\n'
+    line = NAMED_TEXT + row
     assert run("offsets", "b", "--format", "ndjson") == (0, line, "")
 
 
@@ -52,8 +53,8 @@ def test_json_is_one_document() -> None:
     assert json.loads(outcome.stdout) == {
         "schema": "kafka-groups/offsets/1",
         "status": "complete",
-        "groups": [{"group": "b", "offsets": [commit]}],
-        "notes": [{"kind": "no_offsets", "group": "b", "text": text}],
+        "groups": [{**NAMED, "group": "b", "offsets": [commit]}],
+        "notes": [{"kind": "no_offsets", "cluster": "fake", "group": "b", "text": text}],
         "errors": [],
     }
     assert (outcome.exit_code, outcome.stderr) == (0, f"{text}\n")
@@ -139,6 +140,7 @@ def test_a_denied_partition_is_one_error_and_does_not_hide_others(cluster: FakeC
     assert [row["topic"] for row in document["groups"][0]["offsets"]] == ["t"]
     assert document["errors"] == [
         {
+            "cluster": "fake",
             "group": "a",
             "topic": "secret",
             "partition": 0,

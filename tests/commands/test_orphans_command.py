@@ -12,7 +12,7 @@ from kafka_groups.changes.change import Action
 from kafka_groups.changes.plan_file import read_plan
 from tests.commands.change_commands import EXECUTE
 from tests.commands.idle_polls import write_history
-from tests.fakes.fake_admin import CLUSTER_ID, FakeCluster, failure, member, run, unreachable
+from tests.fakes.fake_admin import CLUSTER_ID, NAMED, FakeCluster, failure, member, run, unreachable
 
 
 @pytest.fixture(autouse=True)
@@ -58,11 +58,11 @@ def test_csv_ndjson_and_json() -> None:
         deleted,gone,0,5,topic_deleted
         """)
     row = {"topic": "gone", "partition": 0, "committed_offset": 5, "reason": "topic_deleted"}
-    assert json.loads(run("orphans", "deleted", "--format", "ndjson").stdout) == {"group": "deleted", **row}
+    assert json.loads(run("orphans", "deleted", "--format", "ndjson").stdout) == {**NAMED, "group": "deleted", **row}
     assert json.loads(run("orphans", "deleted", "reads", "--format", "json").stdout) == {
         "schema": "kafka-groups/orphans/1",
         "status": "complete",
-        "groups": [{"group": "deleted", "offsets": [row]}],
+        "groups": [{**NAMED, "group": "deleted", "offsets": [row]}],
         "notes": [],
         "errors": [],
     }

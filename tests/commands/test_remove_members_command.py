@@ -10,7 +10,7 @@ import pytest
 from kafka_groups.admin.api import MemberIdentity
 from kafka_groups.changes.plan_file import read_plan
 from tests.commands.change_commands import DRY_RUN, EXECUTE, attempt, changes, journal_files, last_line, last_run
-from tests.fakes.fake_admin import FakeCluster, failure, member, run
+from tests.fakes.fake_admin import NAMED_TEXT, FakeCluster, failure, member, run
 
 GROUP = ("remove-members", "--group", "a")
 
@@ -36,8 +36,10 @@ def test_the_plan_is_a_row_for_each_member(cluster: FakeCluster) -> None:
         (
             "ndjson",
             [
-                '{"group": "a", "member_id": "m1", "group_instance_id": "i1", "note": null, "status": "planned"}',
-                '{"group": "a", "member_id": "m2", "group_instance_id": null, "note": null, "status": "planned"}',
+                NAMED_TEXT
+                + '"group": "a", "member_id": "m1", "group_instance_id": "i1", "note": null, "status": "planned"}',
+                NAMED_TEXT
+                + '"group": "a", "member_id": "m2", "group_instance_id": null, "note": null, "status": "planned"}',
             ],
         ),
     ],

@@ -22,7 +22,7 @@ from tests.commands.change_commands import (
     last_run,
     recorded_statuses,
 )
-from tests.fakes.fake_admin import FakeCluster, failure, member, run, unreachable
+from tests.fakes.fake_admin import NAMED, FakeCluster, failure, member, run, unreachable
 
 RESET = ("reset", "a", "--topic", "t", "--to-earliest")
 BUSY = "Error: group 'busy': it is Stable with 1 member on 10.0.0.1; stop its consumers first (NON_EMPTY_GROUP)"
@@ -56,7 +56,7 @@ def test_dry_run_says_the_same_without_a_hint() -> None:
 def test_ndjson_is_a_partition_a_line() -> None:
     rows = [json.loads(line) for line in run(*RESET, "--format", "ndjson").stdout.splitlines()]
     first = {"group": "a", "topic": "t", "partition": 0, "committed_offset": 60, "new_offset": 10, "delta": -50}
-    assert rows[0] == {**first, "note": None, "status": "planned"}
+    assert rows[0] == {**NAMED, **first, "note": None, "status": "planned"}
     assert [row["partition"] for row in rows] == [0, 1]
 
 
@@ -64,7 +64,7 @@ def test_json_is_one_document_with_what_failed() -> None:
     outcome = run("reset", "a", "busy", "--topic", "t:1", "--to-offset", "50", "--format", "json")
     document = json.loads(outcome.stdout)
     row = {"topic": "t", "partition": 1, "committed_offset": 7, "new_offset": 50, "delta": 43}
-    assert document["groups"] == [{"group": "a", "offsets": [{**row, "note": None, "status": "planned"}]}]
+    assert document["groups"] == [{**NAMED, "group": "a", "offsets": [{**row, "note": None, "status": "planned"}]}]
     assert (document["schema"], document["status"]) == ("kafka-groups/reset/1", "partial")
     assert [(error["group"], error["name"]) for error in document["errors"]] == [("busy", "NON_EMPTY_GROUP")]
     assert (outcome.exit_code, outcome.stderr.splitlines()[1:]) == (3, [BUSY, DRY_RUN])

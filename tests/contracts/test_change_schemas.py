@@ -104,7 +104,7 @@ def test_undo_and_its_list_conform_to_their_schemas() -> None:
 def test_the_note_of_an_empty_journal_conforms_to_the_schema(tmp_path: Path) -> None:
     outcome = run("undo", "--list", "--journal", str(tmp_path), "--format", "json")
     document = check(outcome.stdout, "undo-list")
-    assert document["notes"] == [{"kind": "journal", "group": None, "text": "No change is recorded."}]
+    assert document["notes"] == [{"kind": "journal", "cluster": None, "group": None, "text": "No change is recorded."}]
     with pytest.raises(ValidationError, match="'text' is a required property"):
         check(outcome.stdout.replace('"text"', '"other"'), "undo-list")
 

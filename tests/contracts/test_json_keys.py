@@ -11,9 +11,11 @@ import pytest
 from tests.fakes.fake_admin import FakeCluster, member, run, unreachable
 
 TOP = {"schema", "status", "groups", "notes", "errors"}
-NOTE = {"kind", "group", "text"}
-ERROR = {"group", "topic", "partition", "broker", "code", "name", "message"}
-LISTING = {"group", "type", "state", "protocol_type"}
+NOTE = {"kind", "cluster", "group", "text"}
+ERROR = {"cluster", "group", "topic", "partition", "broker", "code", "name", "message"}
+# The first keys of a group, and of a line.
+GROUP = {"cluster", "cluster_id", "group"}
+LISTING = GROUP | {"type", "state", "protocol_type"}
 COMMIT = {"topic", "partition", "committed_offset", "leader_epoch", "metadata"}
 OFFSET = COMMIT | {"log_start_offset", "log_end_offset", "lag", "member_id", "host", "client_id"}
 ASSIGNMENT = {"topic", "partitions"}
@@ -32,7 +34,7 @@ RETENTION = {"messages_lost", "retention_margin", "retention_margin_percent"}
 TIME = {"time_lag_ms", "time_lag_quality"}
 TOTAL = {"lag", "readable_lag", "partitions_behind", "uncommitted_partitions", "note", "isolation"} | RETENTION | TIME
 PACE = {"consume_rate", "produce_rate", "trend", "catch_up_ms", "lags", "verdict", "rule", "verdict_since", "at"}
-LAG = {"group", "state", "members"} | TOTAL
+LAG = GROUP | {"state", "members"} | TOTAL
 OWNER = {"member_id", "host", "client_id"}
 LOG = {"committed_offset", "log_start_offset", "log_end_offset"}
 LAG_PARTS = {
@@ -114,8 +116,8 @@ def test_describe_has_these_keys_in_every_view(view: str) -> None:
 
 
 def test_a_line_of_describe_has_the_keys_of_its_view() -> None:
-    assert set(row_of("describe", "g")) == OFFSET | {"group"}
-    assert set(row_of("describe", "g", "--members")) == MEMBER | {"group"}
+    assert set(row_of("describe", "g")) == OFFSET | GROUP
+    assert set(row_of("describe", "g", "--members")) == MEMBER | GROUP
     assert set(row_of("describe", "g", "--state")) == STATE | {"members"}
 
 
@@ -131,7 +133,7 @@ def test_lag_has_these_keys(by: str) -> None:
     assert set(group) == LAG | PACE | {"by", "rows"}
     # The isolation of the parts is that of the group.
     assert [set(row) for row in group["rows"]] == [LAG_PARTS[by] - {"isolation"}] * (by != "group")
-    assert set(row_of("lag", "g", "--by", by)) == (LAG_PARTS[by] | {"group"} if by != "group" else LAG)
+    assert set(row_of("lag", "g", "--by", by)) == (LAG_PARTS[by] | GROUP if by != "group" else LAG)
 
 
 def test_lag_with_a_history_and_wait_have_these_keys(cluster: FakeCluster, tmp_path: Path) -> None:
@@ -148,14 +150,14 @@ def test_lag_with_a_history_and_wait_have_these_keys(cluster: FakeCluster, tmp_p
 def test_orphans_has_these_keys(cluster: FakeCluster) -> None:
     cluster.add("h", commits={("gone", 0): 1})
     group = document_of("orphans", "h")["groups"][0]
-    assert (set(group), set(group["offsets"][0])) == ({"group", "offsets"}, ORPHAN)
-    assert set(row_of("orphans", "h")) == ORPHAN | {"group"}
+    assert (set(group), set(group["offsets"][0])) == (GROUP | {"offsets"}, ORPHAN)
+    assert set(row_of("orphans", "h")) == ORPHAN | GROUP
 
 
 def test_offsets_has_these_keys() -> None:
     group = document_of("offsets", "g")["groups"][0]
-    assert (set(group), set(group["offsets"][0])) == ({"group", "offsets"}, COMMIT)
-    assert set(row_of("offsets", "g")) == COMMIT | {"group"}
+    assert (set(group), set(group["offsets"][0])) == (GROUP | {"offsets"}, COMMIT)
+    assert set(row_of("offsets", "g")) == COMMIT | GROUP
 
 
 CHANGES = {
@@ -178,10 +180,10 @@ def test_documents_of_changes_have_the_same_keys_as_all_others(cluster: FakeClus
 @pytest.mark.parametrize(
     ("command", "group", "key", "row"),
     [
-        ("reset", {"group"}, "offsets", RESET),
-        ("delete", {"group", "note", "status"}, "offsets", {"topic", "partition", "committed_offset"}),
-        ("delete-offsets", {"group"}, "offsets", DELETED_COMMIT),
-        ("remove-members", {"group"}, "members", REMOVED_MEMBER),
+        ("reset", GROUP, "offsets", RESET),
+        ("delete", GROUP | {"note", "status"}, "offsets", {"topic", "partition", "committed_offset"}),
+        ("delete-offsets", GROUP, "offsets", DELETED_COMMIT),
+        ("remove-members", GROUP, "members", REMOVED_MEMBER),
     ],
 )
 def test_changes_have_these_keys(
@@ -191,14 +193,14 @@ def test_changes_have_these_keys(
     assert (set(found), set(found[key][0])) == (group | {key}, row)
     cluster.add("idle", commits={("t", 0): 1})
     cluster.add("g", state="Stable", members=[member("m", {"t": (0,)})])
-    line = group if command == "delete" else row | {"group"}
+    line = group if command == "delete" else row | GROUP
     assert set(row_of(*CHANGES[command])) == line
 
 
 def test_undo_and_its_list_have_these_keys() -> None:
     document_of(*CHANGES["reset"], *EXECUTE)
     group = document_of("undo")["groups"][0]
-    assert (set(group), set(group["offsets"][0])) == ({"group", "offsets"}, RESET)
+    assert (set(group), set(group["offsets"][0])) == (GROUP | {"offsets"}, RESET)
     listed = document_of("undo", "--list")
     assert (set(listed), set(listed["runs"][0])) == ({"schema", "runs", "notes"}, RUN)
     assert set(row_of("undo", "--list")) == RUN

@@ -48,7 +48,7 @@ def test_a_group_has_the_rows_of_its_own_kind() -> None:
     for group, prefix in zip(groups, ("streams_", "share_", "", "connect_"), strict=True):
         for name in ("offsets", "members"):
             validator = Draft202012Validator(definitions[f"{prefix}{name}_row"])
-            rows = [{"group": group["group"], **row} for row in group[name]]
+            rows = [{**{key: group[key] for key in ("cluster", "cluster_id", "group")}, **row} for row in group[name]]
             assert [list(validator.iter_errors(row)) for row in rows] == [[]] * len(rows)
 
 

@@ -45,6 +45,9 @@ Commits = Mapping[tuple[str, int], int | CommittedOffset | None]
 
 
 CLUSTER_ID = "fake"
+# The keys of the cluster, in JSON; and as the text of a line.
+NAMED = {"cluster": CLUSTER_ID, "cluster_id": CLUSTER_ID}
+NAMED_TEXT = '{"cluster": "fake", "cluster_id": "fake", '
 
 
 class Outcome(NamedTuple):

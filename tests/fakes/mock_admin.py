@@ -20,6 +20,7 @@ class MockAdmin:
     """A client whose operations are mocks. `effects` maps their names to what they do; no name may be unknown."""
 
     bootstrap_servers = ("b1:9092",)
+    cluster_id_of_results: str | None = "fake"
 
     def __init__(self, effects: Mapping[str, Callable[..., Any]]) -> None:
         unknown = [name for name in effects if not hasattr(GroupAdmin, name)]
@@ -32,6 +33,10 @@ class MockAdmin:
 
     def __exit__(self, *_error: object) -> None:
         return
+
+    def known_cluster_id(self) -> str | None:
+        """Return the id of the cluster. It is no operation, because it sends nothing."""
+        return self.cluster_id_of_results
 
     def __getattr__(self, name: str) -> Any:
         """Return the mock of a method that has none yet."""

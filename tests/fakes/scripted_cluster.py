@@ -80,6 +80,7 @@ class ScriptedCluster(ScriptedChanges, ScriptedLogs, ScriptedKinds):
         versions: Mapping[str, tuple[int, int]] | None = None,
         advertised: Mapping[int, Endpoint] | None = None,
     ) -> None:
+        self.cluster_id = "scripted"
         self.groups = dict(groups or {})
         self.topics = dict(topics or {})
         self.ends = dict(ends or {})
@@ -147,7 +148,7 @@ class ScriptedCluster(ScriptedChanges, ScriptedLogs, ScriptedKinds):
     def _respond_Metadata(self, request: ReceivedRequest) -> Struct:
         return {
             "brokers": [{"node_id": number, **_address(at)} for number, at in self.addresses.items()],
-            "cluster_id": "scripted",
+            "cluster_id": self.cluster_id,
             "controller_id": 1,
             "topics": [self._topic(name) for name in self.topics]
             if request.body["topics"] is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
+from unittest.mock import ANY
 
 import pytest
 
@@ -143,7 +144,9 @@ def test_offsets_of_many_groups_are_one_document(cluster: Cluster, groups: list[
 
     first = {"topic": topic, "partition": 0, "committed_offset": 2, "leader_epoch": None, "metadata": ""}
     second = {"topic": topic, "partition": 1, "committed_offset": None, "leader_epoch": None, "metadata": None}
-    assert result.json["groups"] == [{"group": group, "offsets": [first, second]} for group in sorted(groups)]
+    assert result.json["groups"] == [
+        {"cluster": ANY, "cluster_id": ANY, "group": group, "offsets": [first, second]} for group in sorted(groups)
+    ]
     assert (result.json["status"], result.err, result.code) == ("complete", "", 0)
 
 

@@ -83,6 +83,12 @@ class ClusterClient:
         self._connect(timeout)
         return self._pool.cluster_id or self._settings.substitute_cluster_id()
 
+    def known_cluster_id(self) -> str | None:
+        """Return the id of the cluster as `cluster_id` does, without a request; None before a call has reached it."""
+        if self._refreshed_at is None:
+            return None
+        return self._pool.cluster_id or self._settings.substitute_cluster_id()
+
     def check_connections(self, *, timeout: Timeout | None = None) -> ClusterEvidence:
         """Connect to every bootstrap server and broker; return what became known on the way, and which step failed.
 

@@ -61,7 +61,7 @@ _NEEDS_COMMITS: Final = ("stall", "stalled")
 # The time lag as a duration.
 _TIME_LAG: Final = "time_lag"
 # Names of groups in an error.
-_MAX_NAMES: Final = 3
+MAX_NAMES: Final = 3
 # Those of its group, which each row has.
 _GROUP_FIELDS: Final = ("state", "members")
 # What only polls can give.
@@ -106,4 +106,4 @@ def _compares_time(comparison: Comparison) -> bool:
 
 def describe_names(names: Iterable[str]) -> str:
     """Return the first names of groups, and how many more there are."""
-    return first_names((f"'{name}'" for name in dict.fromkeys(names)), _MAX_NAMES, more=" and {:,} more")
+    return first_names((f"'{name}'" for name in dict.fromkeys(names)), MAX_NAMES, more=" and {:,} more")

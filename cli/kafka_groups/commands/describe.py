@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from kafka_groups.admin.api import TimePlan
@@ -10,9 +12,9 @@ from kafka_groups.groups.descriptions import describe_groups, description_steps
 from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
 from kafka_groups.kinds import GROUP_STATES, Operation, group_types
 from kafka_groups.options import offer
-from kafka_groups.options.cluster_session import ClusterSession, open_session
-from kafka_groups.options.connection import Connection, connection_options
-from kafka_groups.options.output import output_options, require_one_table
+from kafka_groups.options.cluster_session import ClusterSession
+from kafka_groups.options.connection import Connection, clusters_options
+from kafka_groups.options.output import output_options, require_one_table, run_on_cluster
 from kafka_groups.options.selectors import parse_names, require_selectors, selector_options
 from kafka_groups.rendering.views.describe import DescribeView
 from kafka_groups.rendering.writers import FORMATS
@@ -48,7 +50,7 @@ from kafka_groups.rendering.writers import FORMATS
     "--state: epochs.",
 )
 @output_options(formats=(*FORMATS, "kafka"))
-@connection_options
+@clusters_options
 def describe(
     *,
     selectors: Selectors,
@@ -105,8 +107,8 @@ def describe(
         msg = "--topology contradicts --format kafka: Kafka's tools before 4.4 have no topology; use another format"
         raise click.UsageError(msg)
     view = DescribeView(name=name, verbose=verbose, output_format=output_format)
-    with open_session(connection, colour=colour, make_writer=view.make_writer) as session:
-        _describe(session, selectors, view)
+    body = partial(_describe, selectors=selectors, view=view)
+    run_on_cluster(connection, body, colour=colour, output_format=output_format, make_writer=view.make_writer)
 
 
 def _describe(session: ClusterSession, selectors: Selectors, view: DescribeView) -> None:

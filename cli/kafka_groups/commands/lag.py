@@ -13,6 +13,7 @@ from kafka_groups.admin import Deadline
 from kafka_groups.commands.condition_options import needs_time, read_condition
 from kafka_groups.commands.known_resets import KnownResets, note_resets
 from kafka_groups.commands.lag_check import UNCHECKED_NOTES, LagResult, judge_at_end
+from kafka_groups.commands.lag_clusters import show_lag_of_clusters
 from kafka_groups.commands.lag_options import (
     LagOptions,
     lag_options,
@@ -35,7 +36,7 @@ from kafka_groups.groups.selection import Selectors
 from kafka_groups.kinds import Operation
 from kafka_groups.model import status_of
 from kafka_groups.options.cluster_session import ClusterSession, open_session
-from kafka_groups.options.connection import Connection, connection_options
+from kafka_groups.options.connection import Connection, clusters_options
 from kafka_groups.options.output import output_options
 from kafka_groups.options.selectors import filter_options, selector_options
 from kafka_groups.options.topics import format_topics, parse_topics
@@ -52,7 +53,7 @@ _ISOLATION_LEVELS = {name: level for level, name in ISOLATION_LEVELS.items()}
 @filter_options
 @lag_options
 @output_options(formats=(*FORMATS, "openmetrics"))
-@connection_options
+@clusters_options
 def lag(
     *,
     selectors: Selectors,
@@ -102,6 +103,19 @@ def lag(
       kafka-groups lag --by partition --top 10 -b localhost:9092
     """
     request = _read_request(selectors, options, output_format)
+    if connection.profiles:
+        if options.has_polls:
+            raise click.UsageError("--watch and --polls contradict several profiles; run lag once for each cluster")
+        show_lag_of_clusters(
+            connection,
+            partial(_read_once, request=request),
+            request.output,
+            condition=request.condition,
+            top=request.top,
+            colour=colour,
+            notes=_note_isolation(request),
+        )
+        return
     make_writer = request.output.make_writer
     resolve = resolve_with_records if request.output.with_time else resolve_settings
     with open_session(connection, colour=colour, make_writer=make_writer, resolve=resolve) as session:
@@ -156,12 +170,21 @@ def _show_lag(session: ClusterSession, request: _Request) -> None:
 
     Raises CheckFailedError if the condition holds for a row at the end.
     """
-    if request.isolation == "committed":
-        text = "Lag is measured to the last stable offset (--isolation committed)."
-        session.add_notes([Note(NoteKind.ISOLATION, None, text)])
+    session.add_notes(_note_isolation(request))
     result = _run(session, request)
     # The condition is judged last, whatever could not be written.
     judge_at_end(session, request.condition, result)
+
+
+def _note_isolation(request: _Request) -> list[Note]:
+    if request.isolation != "committed":
+        return []
+    return [Note(NoteKind.ISOLATION, None, "Lag is measured to the last stable offset (--isolation committed).")]
+
+
+def _read_once(session: ClusterSession, *, request: _Request) -> LagReading:
+    measurement = _measure(session, request, session.deadline, has_polls=False)
+    return _complete(session, request, summarize(measurement, request.output.key))
 
 
 def _run(session: ClusterSession, request: _Request) -> LagResult:

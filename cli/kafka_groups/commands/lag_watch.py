@@ -91,7 +91,7 @@ def _open_display(session: ClusterSession, columns: tuple[Column, ...], output_f
         def write(at: datetime, rows: list[LagRow], failures: list[Failure], notes: list[str]) -> None:
             if output_format == "ndjson":
                 stamped = [row._replace(at=format_time(at)) for row in rows]
-                session.writer.add(Entry(columns, stamped, dict))
+                session.writer.add(Entry(columns, stamped, dict, cluster=session.cluster()))
             elif rows or not failures:
                 screen.out.write(f"\n{format_time(at)}\n")
                 write_table(screen, columns, rows)

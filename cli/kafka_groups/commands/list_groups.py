@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import click
 
@@ -12,9 +13,9 @@ from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import NO_MATCH, Selectors, list_selected, listing_steps, not_listed
 from kafka_groups.kinds import GROUP_STATES, group_types
 from kafka_groups.options import offer
-from kafka_groups.options.cluster_session import ClusterSession, open_session
-from kafka_groups.options.connection import Connection, connection_options
-from kafka_groups.options.output import output_options
+from kafka_groups.options.cluster_session import ClusterSession
+from kafka_groups.options.connection import Connection, clusters_options
+from kafka_groups.options.output import output_options, run_on_cluster
 from kafka_groups.options.selectors import BARE, parse_names, selector_options
 from kafka_groups.options.topics import parse_topics, topic_option
 from kafka_groups.rendering.views.list_groups import LISTING, TOPIC_GROUPS, ListView
@@ -48,7 +49,7 @@ from kafka_groups.rendering.writers import FORMATS
 @click.option("-q", "--quiet", is_flag=True, help="Print ids only.")
 @click.option("-0", "nul", is_flag=True, help="With -q: end each id with NUL instead of a newline.")
 @output_options(formats=(*FORMATS, "kafka"))
-@connection_options
+@clusters_options
 def list_groups(
     *,
     selectors: Selectors,
@@ -84,7 +85,7 @@ def list_groups(
     """
     end_of_id = _read_end_of_id(quiet=quiet, nul=nul)
     if quiet:
-        _require_bare(output_format, verbose=verbose, colour=colour)
+        _require_bare(output_format, verbose=verbose, colour=colour, several=bool(connection.profiles))
     selectors = _add_filters(selectors, states, types)
     if topics and output_format == "kafka":
         raise click.UsageError("--topic contradicts --format kafka: Kafka's tool lists no groups of a topic")
@@ -92,11 +93,12 @@ def list_groups(
     given = {"--type": types, "--state": states, "--verbose": verbose}
     columns = (TOPIC_GROUPS if topics else LISTING).table(options=[option for option, value in given.items() if value])
     view = ListView(columns=columns, output_format=output_format, end_of_id=end_of_id, of_topics=bool(topics))
-    with open_session(connection, colour=colour, make_writer=view.make_writer) as session:
-        if topics:
-            _list_of_topics(session, selectors, partitions, view)
-        else:
-            _list(session, selectors, view)
+    body = (
+        partial(_list_of_topics, selectors=selectors, topics=partitions, view=view)
+        if topics
+        else partial(_list, selectors=selectors, view=view)
+    )
+    run_on_cluster(connection, body, colour=colour, output_format=output_format, make_writer=view.make_writer)
 
 
 def _read_end_of_id(*, quiet: bool, nul: bool) -> str | None:
@@ -147,12 +149,13 @@ def _list_of_topics(
     )
 
 
-def _require_bare(output_format: str, *, verbose: bool, colour: str) -> None:
+def _require_bare(output_format: str, *, verbose: bool, colour: str, several: bool) -> None:
     """Raise UsageError if an option asks for more than ids."""
     contradicting = {
         f"--format {output_format}": output_format != "table",
         "--verbose": verbose,
         "--color always": colour == "always",
+        "several profiles": several,
     }
     for option in (option for option, is_given in contradicting.items() if is_given):
         msg = f"-q prints bare ids and contradicts {option}; remove one of them"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import chain
 
@@ -11,9 +12,9 @@ from kafka_groups.admin.api import TimePlan
 from kafka_groups.groups.committed_offsets import list_group_offsets, offset_steps
 from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
 from kafka_groups.kinds import Operation
-from kafka_groups.options.cluster_session import open_session
-from kafka_groups.options.connection import Connection, connection_options
-from kafka_groups.options.output import output_options, require_one_table
+from kafka_groups.options.cluster_session import ClusterSession
+from kafka_groups.options.connection import Connection, clusters_options
+from kafka_groups.options.output import output_options, require_one_table, run_on_cluster
 from kafka_groups.options.selectors import filter_options, require_selectors, selector_options
 from kafka_groups.options.topics import parse_topics, topic_option
 from kafka_groups.rendering.views.offsets import COMMITS, group_by_table, offsets_entry
@@ -26,7 +27,7 @@ from kafka_groups.rendering.writers import open_writer
 @topic_option("Only this topic, or these partitions of it. Repeatable.")
 @click.option("--stable", is_flag=True, help="Wait until open transactions that commit offsets have ended.")
 @output_options()
-@connection_options
+@clusters_options
 def offsets(
     *,
     selectors: Selectors,
@@ -67,21 +68,34 @@ def offsets(
     make_writer = partial(
         open_writer, output_format=output_format, command="offsets", view=COMMITS, columns=COMMITS.columns
     )
-    with open_session(connection, colour=colour, make_writer=make_writer) as session:
-        offset_plan = offset_steps(has_topics=bool(partitions), require_stable=stable)
-        plan = TimePlan(session.deadline, (*listing_steps(selectors), *offset_plan))
-        selection = select_groups(session.admin, selectors, operation=Operation.LIST_OFFSETS, plan=plan)
-        session.failures = selection.failures
-        listed = list_group_offsets(session.admin, selection, topics=partitions, require_stable=stable, plan=plan)
-        session.add_notes(listed.notes)
-        tables = group_by_table(listed.offsets)
-        if output_format == "csv":
-            require_one_table([*tables])
-        # In one table for each kind of offset; JSON keeps the order of the groups.
-        groups = chain.from_iterable(tables.values()) if output_format == "table" else listed.offsets
-        session.write(
-            (offsets_entry(group, listed.offsets[group]) for group in groups),
-            total=len(listed.offsets),
-            failures=listed.failures,
-            anything_succeeded=bool(listed.offsets) or (not selection.groups and selection.anything_listed),
-        )
+    body = partial(
+        _list_offsets, selectors=selectors, topics=partitions, require_stable=stable, output_format=output_format
+    )
+    run_on_cluster(connection, body, colour=colour, output_format=output_format, make_writer=make_writer)
+
+
+def _list_offsets(
+    session: ClusterSession,
+    *,
+    selectors: Selectors,
+    topics: Mapping[str, Sequence[int]],
+    require_stable: bool,
+    output_format: str,
+) -> None:
+    offset_plan = offset_steps(has_topics=bool(topics), require_stable=require_stable)
+    plan = TimePlan(session.deadline, (*listing_steps(selectors), *offset_plan))
+    selection = select_groups(session.admin, selectors, operation=Operation.LIST_OFFSETS, plan=plan)
+    session.failures = selection.failures
+    listed = list_group_offsets(session.admin, selection, topics=topics, require_stable=require_stable, plan=plan)
+    session.add_notes(listed.notes)
+    tables = group_by_table(listed.offsets)
+    if output_format == "csv":
+        require_one_table([*tables])
+    # In one table for each kind of offset; JSON keeps the order of the groups.
+    groups = chain.from_iterable(tables.values()) if output_format == "table" else listed.offsets
+    session.write(
+        (offsets_entry(group, listed.offsets[group]) for group in groups),
+        total=len(listed.offsets),
+        failures=listed.failures,
+        anything_succeeded=bool(listed.offsets) or (not selection.groups and selection.anything_listed),
+    )

@@ -22,10 +22,10 @@ from kafka_groups.groups.selection import NO_MATCH, Selectors
 from kafka_groups.kinds import kind_with_start_offsets
 from kafka_groups.model import CommittedOffset, GroupOffsets, TopicPartition
 from kafka_groups.options import offer
-from kafka_groups.options.cluster_session import ClusterSession, open_session
-from kafka_groups.options.connection import Connection, connection_options
+from kafka_groups.options.cluster_session import ClusterSession
+from kafka_groups.options.connection import Connection, clusters_options
 from kafka_groups.options.export import export_text
-from kafka_groups.options.output import output_options
+from kafka_groups.options.output import output_options, run_on_cluster
 from kafka_groups.options.parameters import parse_option_duration
 from kafka_groups.options.selectors import filter_options, selector_options
 from kafka_groups.rendering.screen import Screen
@@ -61,7 +61,7 @@ _COMMANDS: Final = {Action.DELETE_OFFSETS: "delete-offsets", Action.DELETE_GROUP
     "table.",
 )
 @output_options()
-@connection_options
+@clusters_options
 def orphans(
     *,
     selectors: Selectors,
@@ -97,14 +97,22 @@ def orphans(
     if export == STDOUT and output_format != "table":
         msg = f"--export - prints the plan in place of the table; --format {output_format} contradicts it"
         raise click.UsageError(msg)
+    if export is not None and connection.profiles:
+        raise click.UsageError("--export contradicts several profiles: a plan has the changes of one cluster")
     make_writer = partial(_make_writer, output_format, is_silent=export == STDOUT)
-    with open_session(connection, colour=colour, make_writer=make_writer) as session:
-        rule = None if polls_file is None else _read_idle_rule(session, polls_file, idle_ms)
-        orphaned = find_orphans(session.admin, selectors, idle=rule, deadline=session.deadline)
-        session.failures = orphaned.failures
-        if export is not None and (orphaned.groups or orphaned.anything_read):
-            _export(session, export, orphaned)
-        _write_orphans(session, orphaned)
+    body = partial(_find, selectors=selectors, polls_file=polls_file, idle_ms=idle_ms, export=export)
+    run_on_cluster(connection, body, colour=colour, output_format=output_format, make_writer=make_writer)
+
+
+def _find(
+    session: ClusterSession, *, selectors: Selectors, polls_file: str | None, idle_ms: int, export: str | None
+) -> None:
+    rule = None if polls_file is None else _read_idle_rule(session, polls_file, idle_ms)
+    orphaned = find_orphans(session.admin, selectors, idle=rule, deadline=session.deadline)
+    session.failures = orphaned.failures
+    if export is not None and (orphaned.groups or orphaned.anything_read):
+        _export(session, export, orphaned)
+    _write_orphans(session, orphaned)
 
 
 def _read_idle_ms(idle: str | None, *, has_polls: bool) -> int:

@@ -11,6 +11,7 @@ import click
 
 from kafka_groups.commands.condition_options import describe_names, needs_time, read_condition
 from kafka_groups.commands.record_settings import resolve_with_records
+from kafka_groups.commands.wait_clusters import ClustersWait, wait_for_clusters
 from kafka_groups.errors import CheckFailedError, IncompleteResultError
 from kafka_groups.groups.lag.measurement import read_lag
 from kafka_groups.groups.lag.reading import LagReading
@@ -91,10 +92,22 @@ def wait(
     limit_s = None if limit is None else parse_option_duration("--for", limit)
     columns = lag_columns(_VIEW, with_time=needs_time(condition))
     make_writer = partial(open_writer, output_format=output_format, command="wait", view=_VIEW, columns=columns)
+    if connection.profiles:
+        poll = partial(_poll, selectors=selectors, with_time=needs_time(condition))
+        wait_for_clusters(
+            connection,
+            ClustersWait(poll, condition, _required(selectors)),
+            limit_s=limit_s,
+            columns=columns,
+            colour=colour,
+            output_format=output_format,
+            make_writer=make_writer,
+        )
+        return
     resolve = resolve_with_records if needs_time(condition) else resolve_settings
     with open_session(connection, colour=colour, make_writer=make_writer, resolve=resolve) as session:
         outcome = wait_until(
-            partial(_poll, session, selectors, needs_time(condition)),
+            lambda remaining_s: _poll(session, remaining_s, selectors=selectors, with_time=needs_time(condition)),
             condition,
             named=_required(selectors),
             limit_s=limit_s,
@@ -112,12 +125,7 @@ def _required(selectors: Selectors) -> list[str]:
     return [name for name in selectors.named if not selectors.excludes(name)]
 
 
-def _poll(
-    session: ClusterSession,
-    selectors: Selectors,
-    with_time: bool,
-    remaining_s: float | None,
-) -> LagReading:
+def _poll(session: ClusterSession, remaining_s: float | None, *, selectors: Selectors, with_time: bool) -> LagReading:
     """Read once, for as long as --timeout and --for allow. A named group that cannot be read is noted once."""
     session.begin_poll()
     deadline = session.deadline.renew()

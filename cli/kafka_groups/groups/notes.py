@@ -41,14 +41,19 @@ class NoteKind(StrEnum):
     WAITING = "waiting"
     KNOWN_RESET = "known_reset"
     RETENTION_UNKNOWN = "retention_unknown"
+    SAME_CLUSTER = "same_cluster"
 
 
 class Note(NamedTuple):
-    """A note. `subject` is the id of the group that it is about, None if it is about none or several."""
+    """A note. `subject` is the id of the group that it is about, None if it is about none or several.
+
+    `cluster` is the name of the cluster in results, None if the note is about several.
+    """
 
     kind: NoteKind
     subject: str | None
     text: str
+    cluster: str | None = None
 
 
 def note_each(notes: Iterable[Note], *, most: int, others: Callable[[int], Note]) -> list[Note]:

@@ -53,27 +53,59 @@ def wait_until(
     is repeated, except the first one, which raises its AdminError. `report` receives the number of groups that fulfil
     the condition, and of all.
     """
-    end = None if limit_s is None else clock() + limit_s
-    interval = _FIRST_INTERVAL_S
-    outcome = _judge(read(limit_s), condition, named)
-    while True:
-        total = len(outcome.reading.groups) + len(_unread(outcome.reading, named))
-        report(total - len(outcome.unfulfilled), total)
-        remaining = None if end is None else end - clock()
-        if outcome.is_fulfilled or (remaining is not None and remaining <= 0):
-            return outcome
-        pause(interval if remaining is None else min(interval, remaining))
-        interval = min(interval * _GROWTH, _LONGEST_INTERVAL_S)
+    outcome: WaitOutcome | None = None
+
+    def poll(remaining_s: float | None) -> bool:
+        nonlocal outcome
         try:
-            outcome = _judge(read(None if end is None else end - clock()), condition, named)
+            outcome = judge_reading(read(remaining_s), condition, named)
         except AuthenticationFailedError:
             raise
         except AdminError as error:
+            if outcome is None:
+                raise
             # A cluster that restarts is not at the end of a wait.
             outcome = outcome._replace(last_error=error)
+        report(*count_fulfilled(outcome, named))
+        return outcome.is_fulfilled
+
+    poll_until_done(poll, limit_s=limit_s, clock=clock, pause=pause)
+    assert outcome is not None
+    return outcome
 
 
-def _judge(reading: LagReading, condition: Condition, named: Collection[str]) -> WaitOutcome:
+def poll_until_done(
+    poll: Callable[[float | None], bool],
+    *,
+    limit_s: float | None,
+    clock: Callable[[], float],
+    pause: Callable[[float], None],
+) -> None:
+    """Poll in growing intervals until `poll` returns true, or until `limit_s` seconds have passed; None is no limit.
+
+    `poll` receives the seconds that are left, None without a limit.
+    """
+    end = None if limit_s is None else clock() + limit_s
+    interval = _FIRST_INTERVAL_S
+    remaining = limit_s
+    while True:
+        is_done = poll(remaining)
+        remaining = None if end is None else end - clock()
+        if is_done or (remaining is not None and remaining <= 0):
+            return
+        pause(interval if remaining is None else min(interval, remaining))
+        interval = min(interval * _GROWTH, _LONGEST_INTERVAL_S)
+        remaining = None if end is None else end - clock()
+
+
+def count_fulfilled(outcome: WaitOutcome, named: Collection[str]) -> tuple[int, int]:
+    """Return the number of groups that fulfil the condition, and of all."""
+    total = len(outcome.reading.groups) + len(_unread(outcome.reading, named))
+    return total - len(outcome.unfulfilled), total
+
+
+def judge_reading(reading: LagReading, condition: Condition, named: Collection[str]) -> WaitOutcome:
+    """Return the groups of a reading that do not fulfil the condition."""
     late = [group.total for group in reading.groups if not _fulfils(group.total, condition)]
     unfulfilled = (*(total.group for total in late), *_unread(reading, named))
     beyond = (total for total in late if BEYOND_END in total.note)

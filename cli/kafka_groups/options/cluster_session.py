@@ -18,6 +18,7 @@ from kafka_groups.model import Failure, status_of
 from kafka_groups.options.connection import Connection
 from kafka_groups.options.signals import raise_on_sigterm
 from kafka_groups.options.warnings import print_warnings
+from kafka_groups.rendering.clusters import Cluster
 from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.progress import ProgressBar
 from kafka_groups.rendering.schemas import INTERRUPTED
@@ -28,7 +29,7 @@ from kafka_groups.settings import ConnectionSettings, resolve_settings
 
 _PROGRESS_INTERVAL: Final = 256
 _POLLS_BETWEEN_SEARCHES: Final = 100
-_INTERRUPTED: Final = Failure(
+INTERRUPTED_FAILURE: Final = Failure(
     code=None, name=INTERRUPTED, message="the command was interrupted before all results were written"
 )
 
@@ -38,11 +39,21 @@ class ClusterSession:
 
     `failures` are known, should the command end early; `printed` are those that were printed before a prompt. `notes`
     were printed, in this order; a caller may name thousands of groups, each with its note. `nearest_groups` are the
-    nearest ids of named groups that do not exist, None before the first reading.
+    nearest ids of named groups that do not exist, None before the first reading. `name` is what results call the
+    cluster, None for its id.
     """
 
-    def __init__(self, *, admin: GroupAdmin, screen: Screen, writer: Writer, progress: ProgressBar | None) -> None:
+    def __init__(
+        self,
+        *,
+        admin: GroupAdmin,
+        screen: Screen,
+        writer: Writer,
+        progress: ProgressBar | None,
+        name: str | None = None,
+    ) -> None:
         self.admin = admin
+        self._name = name
         self.deadline = admin.deadline()
         self.screen = screen
         self.writer = writer
@@ -54,6 +65,19 @@ class ClusterSession:
         self.is_ended = False
         self.polls = 0
         self.nearest_groups: Mapping[str, str] | None = None
+
+    def cluster(self) -> Cluster | None:
+        """Return what results call the cluster; None for one without a name that was not reached yet."""
+        cluster_id = self.admin.known_cluster_id()
+        name = self._name or cluster_id
+        return None if name is None else Cluster(name, cluster_id)
+
+    def end_document(self, notes: Iterable[Note], failures: Iterable[Failure], *, status: ResultStatus) -> None:
+        """End the document; its notes and failures name the cluster."""
+        cluster = self.cluster()
+        name = None if cluster is None else cluster.name
+        named_notes = (note._replace(cluster=name) for note in notes)
+        self.writer.end(named_notes, [each._replace(cluster=name) for each in failures], status=status)
 
     def begin_poll(self) -> None:
         """Search for reference cycles now and then, because the garbage collector is off.
@@ -120,7 +144,7 @@ class ClusterSession:
     def end_early(self, failures: Iterable[Failure]) -> None:
         """End the document without results, because the user declined."""
         self.end_progress()
-        self.writer.end(self.notes, failures, status=ResultStatus.FAILED)
+        self.end_document(self.notes, failures, status=ResultStatus.FAILED)
         self.screen.out.flush()
         self.is_ended = True
 
@@ -161,7 +185,7 @@ class ClusterSession:
             self._write_entries(entries, total)
             self.is_ended = True
             after_rows = self._without_known(notes_after_rows())
-            self.writer.end([*self.notes, *after_rows], failures, status=status)
+            self.end_document([*self.notes, *after_rows], failures, status=status)
             # Where both streams are one file, notes stand behind the data.
             self.screen.out.flush()
             self.add_notes(after_rows)
@@ -178,13 +202,19 @@ class ClusterSession:
             raise IncompleteResultError(status)
 
     def _write_entries(self, entries: Iterable[Entry], total: int) -> None:
+        cluster = self.cluster() or Cluster("", None)
         for entry in entries:
-            self.writer.add(entry)
+            self.writer.add(entry._replace(cluster=cluster))
             self.written += 1
             # On a terminal the rows themselves show the progress.
             if self.progress is not None and self.written % _PROGRESS_INTERVAL == 0 and not self.screen.out_is_terminal:
                 self.progress("writing groups", self.written, total)
         self.end_progress()
+
+
+def create_client(settings: ConnectionSettings, progress: ProgressBar | None = None) -> GroupAdmin:
+    """Return the client of a command."""
+    return GroupAdmin(settings, progress=progress)
 
 
 @contextmanager
@@ -202,48 +232,55 @@ def open_session(
     does: a command of the settings that prints a token would go on otherwise.
     """
     with raise_on_sigterm():
-        yield from _open_session(partial(resolve, **connection.sources()), colour, make_writer)
+        yield from _open_session(connection, partial(resolve, **connection.sources()), colour, make_writer)
 
 
 def _open_session(
-    resolve: Callable[[], ConnectionSettings], colour: str, make_writer: Callable[[Screen], Writer]
+    connection: Connection,
+    resolve: Callable[[], ConnectionSettings],
+    colour: str,
+    make_writer: Callable[[Screen], Writer],
 ) -> Iterator[ClusterSession]:
     try:
         settings = resolve()
     except AdminError as error:
-        make_writer(inspect_streams(colour)).end([], [_failure_of(error)], status=ResultStatus.FAILED)
+        failure = failure_of(error)._replace(cluster=connection.profile or None)
+        make_writer(inspect_streams(colour)).end([], [failure], status=ResultStatus.FAILED)
         raise
     if settings.warnings:
         print_warnings(settings.warnings)
     screen = inspect_streams(colour)
     progress = ProgressBar(screen) if screen.err_is_terminal else None
     writer = make_writer(screen)
-    with _without_garbage_collection(), GroupAdmin(settings, progress=progress) as admin:
-        session = ClusterSession(admin=admin, screen=screen, writer=writer, progress=progress)
+    with without_garbage_collection(), create_client(settings, progress) as admin:
+        name = settings.profile or settings.cluster_name
+        session = ClusterSession(admin=admin, screen=screen, writer=writer, progress=progress, name=name)
         try:
             yield session
         except KafkaGroupsError as error:
             session.end_progress()
             if not session.is_ended:
-                writer.end(session.notes, [*session.failures, _failure_of(error)], status=ResultStatus.FAILED)
+                failures = [*session.failures, failure_of(error)]
+                session.end_document(session.notes, failures, status=ResultStatus.FAILED)
                 session.print_remaining_failures(session.failures)
             raise
         except (KeyboardInterrupt, SystemExit):
             session.end_progress()
             if not session.is_ended:
                 status = status_of(anything_failed=True, anything_succeeded=session.written > 0)
-                writer.end(session.notes, [*session.failures, _INTERRUPTED], status=status)
+                session.end_document(session.notes, [*session.failures, INTERRUPTED_FAILURE], status=status)
             raise
         finally:
             session.end_progress()
 
 
-def _failure_of(error: KafkaGroupsError) -> Failure:
+def failure_of(error: KafkaGroupsError) -> Failure:
+    """Return the failure of a whole cluster."""
     return Failure.of(error if isinstance(error, AdminError) else ChangeRefusedError(str(error)))
 
 
 @contextmanager
-def _without_garbage_collection() -> Iterator[None]:
+def without_garbage_collection() -> Iterator[None]:
     """Switch the garbage collector off: a command that reads once creates rows and ends.
 
     The search for reference cycles takes a twelfth of the time of a large command.

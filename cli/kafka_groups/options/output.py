@@ -1,10 +1,10 @@
-"""The options of a command's output: --format, --color and --debug."""
+"""The options of a command's output: --format, --color and --debug; the run of a command that writes it once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -12,6 +12,12 @@ from kafka_groups.options import DEBUG
 from kafka_groups.options.parameters import F
 from kafka_groups.options.suggestions import Choice
 from kafka_groups.rendering.writers import FORMATS
+
+if TYPE_CHECKING:
+    from kafka_groups.options.cluster_session import ClusterSession
+    from kafka_groups.options.connection import Connection
+    from kafka_groups.rendering.screen import Screen
+    from kafka_groups.rendering.writers import Writer
 
 
 def output_options(*, formats: tuple[str, ...] = FORMATS) -> Callable[[F], F]:
@@ -55,6 +61,27 @@ def output_options(*, formats: tuple[str, ...] = FORMATS) -> Callable[[F], F]:
         return decorated
 
     return decorate
+
+
+def run_on_cluster(
+    connection: Connection,
+    body: Callable[[ClusterSession], object],
+    *,
+    colour: str,
+    output_format: str,
+    make_writer: Callable[[Screen], Writer],
+) -> None:
+    """Run the body of a command that reads once: on one cluster, or on several at once."""
+    # Imported here, as commands of the pipeline have these options, too, and most commands read one cluster.
+    if connection.profiles:
+        from kafka_groups.options.several_clusters import run_on_clusters
+
+        run_on_clusters(connection, body, colour=colour, output_format=output_format, make_writer=make_writer)
+        return
+    from kafka_groups.options.cluster_session import open_session
+
+    with open_session(connection, colour=colour, make_writer=make_writer) as session:
+        body(session)
 
 
 def require_one_table(kinds: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from operator import attrgetter
 from typing import Any, Final, Literal, NamedTuple
 
+from kafka_groups.rendering.clusters import Cluster
 from kafka_groups.rendering.schemas import Document, Schema, object_schema
 
 WhenNarrow = Literal["cut", "fold"]
@@ -102,7 +103,8 @@ class Entry(NamedTuple):
 
     `columns` may differ from group to group where a column is shown only if it has a value. `view` and
     `csv_columns`, the columns of a CSV, are given where they differ from kind to kind of group.
-    `is_header_kept` means that a block without rows has its header, as in Kafka's members view.
+    `is_header_kept` means that a block without rows has its header, as in Kafka's members view. `cluster` is the
+    cluster of all rows.
     """
 
     columns: Sequence[Column]
@@ -111,6 +113,7 @@ class Entry(NamedTuple):
     is_header_kept: bool = False
     view: View | None = None
     csv_columns: Sequence[Column] | None = None
+    cluster: Cluster | None = None
 
 
 def name_column(header: str, attribute: str, *, kafka_width: int, **more: Any) -> Column:

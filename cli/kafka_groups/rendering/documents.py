@@ -16,6 +16,7 @@ from kafka_groups.surrogates import escape_in_json
 def failure_document(failure: Failure) -> Document:
     """Return an element of `errors`."""
     return {
+        "cluster": failure.cluster,
         "group": failure.group,
         "topic": failure.topic,
         "partition": failure.partition,
@@ -28,7 +29,7 @@ def failure_document(failure: Failure) -> Document:
 
 def note_document(note: Note) -> Document:
     """Return an element of `notes`."""
-    return {"kind": note.kind.value, "group": note.subject, "text": note.text}
+    return {"kind": note.kind.value, "cluster": note.cluster, "group": note.subject, "text": note.text}
 
 
 def format_json(screen: Screen, value: Mapping[str, Any], *, indent: int | None = None) -> str:

@@ -34,6 +34,10 @@ CLIENT_ERROR_NAMES: Final = (
 )
 
 
+# What a cluster is called in results.
+_NAME_OF_CLUSTER: Final = "its profile, else its cluster.name, else its id"
+
+
 def text_schema(description: str, *, nullable: bool = False, **more: Any) -> Schema:
     """Return the schema of a text."""
     return {"description": description, "type": ["string", "null"] if nullable else "string", **more}
@@ -100,6 +104,10 @@ def notes_schema() -> Schema:
     note = object_schema(
         {
             "kind": text_schema(f"What the note is about: {', '.join(NoteKind)}. Later versions may have more."),
+            "cluster": text_schema(
+                f"The name of the cluster: {_NAME_OF_CLUSTER}; null if the note is about none or several.",
+                nullable=True,
+            ),
             "group": text_schema("The group that it is about; null if it is about none or several.", nullable=True),
             "text": text_schema("A sentence for people."),
         }
@@ -116,6 +124,9 @@ def errors_schema(
     """Return the schema of `errors`. An error has one of these `names` if it has no code."""
     error = object_schema(
         {
+            "cluster": text_schema(
+                f"The name of the cluster: {_NAME_OF_CLUSTER}; null if it is unknown.", nullable=True
+            ),
             "group": text_schema("The group that failed; null if none did.", nullable=True),
             "topic": text_schema("The topic that failed; null if none did.", nullable=True),
             "partition": number_schema("The partition that failed; null if none did."),
@@ -130,6 +141,19 @@ def errors_schema(
         },
     )
     return array_schema(description, error)
+
+
+def with_cluster(properties: Mapping[str, Schema]) -> dict[str, Schema]:
+    """Return the schemas of a group's values, or of a line's, with those of its cluster before them."""
+    return {
+        "cluster": text_schema(
+            f"The name of the cluster: {_NAME_OF_CLUSTER}; null if it is unknown, as in a check of a cluster that no "
+            "request has reached.",
+            nullable=True,
+        ),
+        "cluster_id": text_schema("The id of the cluster; null if it is unknown.", nullable=True),
+        **properties,
+    }
 
 
 def line_schema(keys: Mapping[str, Schema]) -> Schema:
@@ -148,10 +172,10 @@ def document_schema(command: str, group: Mapping[str, Schema], rows: Mapping[str
         {
             "schema": name_schema(f"kafka-groups/{command}/1"),
             "status": status_schema(),
-            "groups": array_schema("The groups that succeeded.", object_schema(group)),
+            "groups": array_schema("The groups that succeeded.", object_schema(with_cluster(group))),
             "notes": notes_schema(),
             "errors": errors_schema(),
         }
     )
-    lines = {row: line_schema(keys) for row, keys in rows.items()}
+    lines = {row: line_schema(with_cluster(keys)) for row, keys in rows.items()}
     return titled_schema(f"kafka-groups {command} --format json", document, lines)

@@ -21,7 +21,10 @@ _CLOSED: Final = "stdout is closed, or open only for reading; redirect it to a f
 
 
 class Screen(NamedTuple):
-    """The two output streams of a run; the width is that of stdout's window, 0 if it has none."""
+    """The two output streams of a run; the width is that of stdout's window, 0 if it has none.
+
+    `names_clusters` is true for a result of several clusters: each row of a table and each message names its own.
+    """
 
     out: TextIO
     err: TextIO
@@ -29,6 +32,7 @@ class Screen(NamedTuple):
     err_is_terminal: bool
     colour: bool
     width: int
+    names_clusters: bool = False
 
     @property
     def is_unicode(self) -> bool:

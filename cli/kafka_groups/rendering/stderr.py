@@ -11,7 +11,12 @@ from kafka_groups.rendering.screen import Screen, print_note
 def print_failures(screen: Screen, failures: Iterable[Failure]) -> None:
     """Print a line for each failure."""
     for failure in failures:
-        print_note(screen, f"Error: {format_failure(failure)}")
+        print_note(screen, lead_of(screen, failure.cluster) + f"Error: {format_failure(failure)}")
+
+
+def lead_of(screen: Screen, cluster: str | None) -> str:
+    """Return the name of the cluster that a line begins with, if the result has several clusters."""
+    return f"{cluster}: " if screen.names_clusters and cluster is not None else ""
 
 
 def format_failure(failure: Failure) -> str:

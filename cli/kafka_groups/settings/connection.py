@@ -29,7 +29,7 @@ class ConnectionSettings:
     """The settings that the admin layer needs to reach a cluster.
 
     `timeout_s` is the timeout in seconds for all requests of a command, or for each request, as the command defines.
-    `cluster_name` is how the user calls the cluster (`cluster.name`).
+    `cluster_name` is how the user calls the cluster (`cluster.name`), and `profile` is the name of its profile, if any.
     With `resolve_canonical_names`, the bootstrap servers are aliases of servers with other names (KIP-235).
     `sources` has the place of each property of the user's, also of properties without effect, for errors to name.
     `warnings` are sentences about secrets that other users can read; the caller prints them.
@@ -39,6 +39,7 @@ class ConnectionSettings:
     timeout_s: float = DEFAULT_TIMEOUT_S
     client_id: str = "kafka-groups"
     cluster_name: str | None = None
+    profile: str | None = None
     connect_timeout_s: float = 10.0
     tls: Tls | None = None
     credentials: SaslCredentials | None = None
@@ -97,6 +98,7 @@ def _build(merged: MergedSettings, flag_settings: Mapping[str, Setting]) -> Conn
         timeout_s=merged.timeout_s(),
         client_id=_client_id(settings.get("client.id")),
         cluster_name=settings["cluster.name"].value if "cluster.name" in settings else None,
+        profile=merged.profile,
         connect_timeout_s=_milliseconds(settings.get("socket.connection.setup.timeout.ms"), 10_000) / 1000,
         tls=_tls(settings) if protocol.value.endswith("SSL") else None,
         credentials=sasl_credentials(settings, protocol) if protocol.value.startswith("SASL_") else None,

@@ -5,7 +5,7 @@ A secret property may have a command in its place: `sasl.password.command` print
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from kafka_groups.errors import SettingsError
@@ -41,10 +41,7 @@ def read_profile(name: str, path: Path | None) -> dict[str, Setting]:
     file = _read(path)
     tables = {} if file is None else _parse_tables(file)
     if file is None or name not in tables:
-        names = ", ".join(sorted(tables))
-        where = f"there is no profile '{name}' in {path}"
-        msg = f"{where}; it has: {names}{did_you_mean(name, tables)}" if names else f"{where}; it has none"
-        raise SettingsError(msg)
+        raise _unknown_profile(name, path, tables)
     source = f"profile '{name}': "
     pairs = _flatten(tables[name], source)
     commands = {key: secret for key in pairs if (secret := secret_of_command(key)) is not None}
@@ -59,6 +56,31 @@ def profile_names(path: Path | None = None) -> list[str]:
     """Return the names of the profiles, sorted. Raises SettingsError if the file cannot be read."""
     file = _read(path or profiles_file())
     return [] if file is None else sorted(_parse_tables(file))
+
+
+def require_profiles(names: Iterable[str], path: Path | None = None) -> None:
+    """Raise SettingsError for the first name that is no profile, and if the file cannot be read."""
+    path = path or profiles_file()
+    known = profile_names(path)
+    for name in names:
+        if name not in known:
+            raise _unknown_profile(name, path, known)
+
+
+def require_any_profile(path: Path | None = None) -> list[str]:
+    """Return the names of all profiles, sorted. Raises SettingsError if there is none."""
+    path = path or profiles_file()
+    names = profile_names(path)
+    if not names:
+        msg = f"--all-profiles: there is no profile in {path}; add a table for each cluster"
+        raise SettingsError(msg)
+    return names
+
+
+def _unknown_profile(name: str, path: Path, known: Collection[str]) -> SettingsError:
+    names = ", ".join(sorted(known))
+    where = f"there is no profile '{name}' in {path}"
+    return SettingsError(f"{where}; it has: {names}{did_you_mean(name, known)}" if names else f"{where}; it has none")
 
 
 def _read(path: Path) -> SettingsFile | None:

@@ -86,13 +86,14 @@ class MergedSettings(NamedTuple):
     """The settings of all sources, by canonical name: for each one the value of the source that wins.
 
     `timeout` is None if no source has one. `sources` names the profile and the config file that were read;
-    `flags_name_cluster` is true if a flag named one of them.
+    `flags_name_cluster` is true if a flag named one of them. `profile` is the name of the profile, if there is one.
     """
 
     settings: Mapping[str, Setting]
     timeout: Setting | None
     sources: tuple[str, ...]
     flags_name_cluster: bool
+    profile: str | None = None
 
     def bootstrap(self) -> Setting:
         """Return the bootstrap servers; SettingsError if no source has any."""
@@ -154,7 +155,11 @@ def merge_sources(flag_settings: Mapping[str, Setting], sources: Sources) -> Mer
     if (bootstrap := sources.get("bootstrap")) is not None:
         merged["bootstrap.servers"] = Setting(bootstrap, "-b")
     return MergedSettings(
-        _without_empty(merged), timeout=winner, sources=tuple(searched), flags_name_cluster=flags_name_cluster
+        _without_empty(merged),
+        timeout=winner,
+        sources=tuple(searched),
+        flags_name_cluster=flags_name_cluster,
+        profile=profile,
     )
 
 

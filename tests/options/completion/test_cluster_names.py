@@ -178,3 +178,16 @@ def test_a_completion_waits_only_briefly_for_the_command_of_a_password(home: Pat
     with pytest.raises(ConfigProviderError, match="took too long"):
         find_names("groups", {"profile": "p"})
     assert time.monotonic() - started < 10
+
+
+def test_names_of_several_profiles_are_joined_with_a_cache_each(cluster: ScriptedCluster, home: Path) -> None:
+    path = home / ".config" / "kafka-groups" / "profiles.toml"
+    path.parent.mkdir(parents=True)
+    with ScriptedCluster(brokers=1, groups={"other": Group()}) as other:
+        servers = {"a": cluster.addresses[1], "b": other.addresses[1], "dead": "127.0.0.1:1"}
+        path.write_text("".join(f'[{name}]\n"bootstrap.servers" = "{server}"\n' for name, server in servers.items()))
+        path.chmod(0o600)
+        assert find_names("groups", {"profiles": ("a", "b")}) == sorted([*ALL, "other"])
+        assert find_names("groups", {"profiles": ("b",)}) == ["other"]
+        assert find_names("groups", {"all_profiles": True}) == sorted([*ALL, "other"])
+    assert len(cached(home)) == 2

@@ -128,6 +128,8 @@ def test_profiles_are_those_of_the_users_file(home: Path) -> None:
     (home / ".config" / "kafka-groups" / "profiles.toml").write_text("[prod]\n[dev]\n[other]\n")
     assert offered("list", "--profile", "") == ["dev", "other", "prod"]
     assert offered("list", "--profile", "p") == ["prod"]
+    assert offered("list", "--profile", "dev,p") == ["dev,prod"]
+    assert offered("delete", "--profile", "dev,p") == []
 
 
 def test_formats_are_those_of_the_command() -> None:

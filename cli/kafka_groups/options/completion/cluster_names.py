@@ -12,10 +12,11 @@ from threading import Thread
 from typing import Any, Final
 
 from kafka_groups.admin import GroupAdmin
-from kafka_groups.errors import AdminError
+from kafka_groups.errors import AdminError, KafkaGroupsError
 from kafka_groups.kinds import Operation, supports
 from kafka_groups.options.completion.name_cache import NameCache
 from kafka_groups.settings import ConnectionSettings, resolve_settings
+from kafka_groups.settings.profiles import profile_names
 
 # Seconds since the start of the process: until when a broker must have responded, and until when all must be done.
 _SILENCE_S: Final = 0.25
@@ -30,14 +31,37 @@ _MOST_SERVERS: Final = 3
 def find_names(kind: str, options: Mapping[str, Any]) -> Sequence[str]:
     """Return the names of `groups`, `consumer_groups` or `topics`, from the cache or from the cluster.
 
-    There are none if no broker responds.
-    Raises KafkaGroupsError for settings that cannot be used, and if the request fails.
+    There are none if no broker responds. Names of several clusters are joined; each cluster has a cache of its own.
+    Raises KafkaGroupsError for settings of one cluster that cannot be used, and if the request to it fails.
     """
+    profiles = _profiles(options)
+    if not profiles[1:]:
+        return _find_in_cluster(kind, options, profiles[0] if profiles else None)
+    found = SimpleQueue[Sequence[str]]()
+
+    def find(profile: str) -> None:
+        names: Sequence[str] = ()
+        with suppress(KafkaGroupsError):
+            names = _find_in_cluster(kind, options, profile)
+        found.put(names)
+
+    for profile in profiles:
+        Thread(target=find, args=(profile,), daemon=True).start()
+    return sorted({name for _ in profiles for name in found.get()})
+
+
+def _profiles(options: Mapping[str, Any]) -> Sequence[str]:
+    if options.get("all_profiles"):
+        return profile_names()
+    return options.get("profiles") or [name for name in (options.get("profile"),) if name]
+
+
+def _find_in_cluster(kind: str, options: Mapping[str, Any], profile: str | None) -> Sequence[str]:
     settings = resolve_settings(
         bootstrap=options.get("bootstrap_server"),
         config=options.get("config"),
         properties=options.get("properties") or (),
-        profile=options.get("profile"),
+        profile=profile,
         # A command that prints a password may take a part of the time.
         timeout=_COMMAND_TIMEOUT,
         environment=os.environ,

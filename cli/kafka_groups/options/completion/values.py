@@ -43,6 +43,13 @@ def profiles(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> I
     return [CompletionItem(name) for name in profile_names() if name.startswith(incomplete)]
 
 
+def profile_list(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
+    """Return the names of the user's profiles for the last place of a list."""
+    from kafka_groups.settings.profiles import profile_names
+
+    return _list_items(profile_names(), incomplete)
+
+
 def runs(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
     """Return the IDs of recorded changes, newest first, with their commands."""
     from kafka_groups.changes.journal_location import open_journal

@@ -26,7 +26,7 @@ _NAMES: Final[tuple[tuple[type[KafkaGroupsError], str], ...]] = (
     (PipelineError, "PIPELINE_FAILED"),
 )
 _OTHER_NAME: Final = "PIPELINE_FAILED"
-_NO_SUBJECT: Final[Document] = dict.fromkeys(("group", "topic", "partition", "broker", "code"))
+_NO_SUBJECT: Final[Document] = dict.fromkeys(("cluster", "group", "topic", "partition", "broker", "code"))
 # The error of a run that Ctrl-C or SIGTERM ended early.
 INTERRUPTED: Final[Document] = {
     **_NO_SUBJECT,

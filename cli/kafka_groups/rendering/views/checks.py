@@ -20,6 +20,7 @@ from kafka_groups.rendering.schemas import (
     status_schema,
     text_schema,
     titled_schema,
+    with_cluster,
 )
 
 ITEMS: Final = "checks"
@@ -74,9 +75,11 @@ def checks_schema() -> Schema:
         {
             "schema": name_schema("kafka-groups/check/1"),
             "status": status_schema(_NOT_REACHED),
-            ITEMS: array_schema("The checks, in their order.", CHECKS.schema()),
+            ITEMS: array_schema("The checks, in their order.", object_schema(with_cluster(CHECKS.properties()))),
             "notes": notes_schema(),
             "errors": errors_schema("The checks that failed."),
         }
     )
-    return titled_schema("kafka-groups check --format json", document, {"row": line_schema(CHECKS.properties())})
+    return titled_schema(
+        "kafka-groups check --format json", document, {"row": line_schema(with_cluster(CHECKS.properties()))}
+    )

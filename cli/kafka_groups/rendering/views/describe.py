@@ -76,7 +76,11 @@ class DescribeView(NamedTuple):
         if self.output_format == "table":
             from kafka_groups.rendering.writers.table import BlockWriter
 
-            return BlockWriter(screen)
+            if not screen.names_clusters:
+                return BlockWriter(screen)
+            from kafka_groups.rendering.writers.clusters import ClusterColumns, ClusterWriter
+
+            return ClusterWriter(BlockWriter(screen), ClusterColumns())
         if self.output_format == "kafka":
             from kafka_groups.rendering.writers.kafka import KafkaWriter
 

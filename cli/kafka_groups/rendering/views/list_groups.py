@@ -8,7 +8,14 @@ from typing import Any, Final, NamedTuple
 
 from kafka_groups.kinds import GROUP_STATES, group_types
 from kafka_groups.rendering.columns import Column, Entry, View, name_column, number_column, text_column
-from kafka_groups.rendering.schemas import Schema, document_schema, number_schema, text_schema
+from kafka_groups.rendering.schemas import (
+    Schema,
+    document_schema,
+    number_schema,
+    object_schema,
+    text_schema,
+    with_cluster,
+)
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.writers import Writer, open_writer
 
@@ -83,7 +90,7 @@ class ListView(NamedTuple):
 
     def make_writer(self, screen: Screen) -> Writer:
         """Return the writer of the format; in a pipe, a table of one column is bare ids."""
-        is_bare = len(self.columns) == 1 and self.output_format in {"table", "kafka"}
+        is_bare = len(self.columns) == 1 and self.output_format in {"table", "kafka"} and not screen.names_clusters
         if self.end_of_id or (is_bare and (self.output_format == "kafka" or not screen.out_is_terminal)):
             from kafka_groups.rendering.writers.ids import IdWriter
 
@@ -109,5 +116,7 @@ def list_schema() -> Schema:
     schema = document_schema(
         "list", LISTING.properties(), {"row": LISTING.properties(), "row_of_topic": TOPIC_GROUPS.properties()}
     )
-    schema["properties"]["groups"]["items"] = {"anyOf": [TOPIC_GROUPS.schema(), LISTING.schema()]}
+    schema["properties"]["groups"]["items"] = {
+        "anyOf": [object_schema(with_cluster(view.properties())) for view in (TOPIC_GROUPS, LISTING)]
+    }
     return schema

@@ -35,7 +35,8 @@ def open_writer(
 ) -> Writer:
     """Return the writer of one of FORMATS: a table has these columns, CSV all of the view, or `csv_columns`.
 
-    `items` is the key of the results in a JSON document. Modules of formats are imported when they are needed.
+    `items` is the key of the results in a JSON document. Rows of several clusters have the column CLUSTER first.
+    Modules of formats are imported when they are needed.
     """
     if output_format == "json":
         from kafka_groups.rendering.writers.json import JsonWriter
@@ -45,10 +46,20 @@ def open_writer(
         from kafka_groups.rendering.writers.json import NdjsonWriter
 
         return NdjsonWriter(screen, view)
+    shown = columns if output_format == "table" else view.table() if csv_columns is None else csv_columns
+    if not screen.names_clusters:
+        return _open_rows(screen, output_format, shown)
+    from kafka_groups.rendering.writers.clusters import ClusterColumns, ClusterWriter
+
+    cluster_columns = ClusterColumns()
+    return ClusterWriter(_open_rows(screen, output_format, cluster_columns.of(shown)), cluster_columns)
+
+
+def _open_rows(screen: Screen, output_format: str, columns: Sequence[Column]) -> Writer:
     if output_format == "csv":
         from kafka_groups.rendering.writers.csv import CsvWriter
 
-        return CsvWriter(screen, view.table() if csv_columns is None else csv_columns)
+        return CsvWriter(screen, columns)
     from kafka_groups.rendering.writers.table import TableWriter
 
     return TableWriter(screen, columns)

@@ -29,7 +29,8 @@ class NdjsonWriter:
         if view is not self._encoded:
             self._encoded = view
             self._encode = view.encoder()
-        self._screen.out.writelines(format_json(self._screen, self._encode(row)) + "\n" for row in entry.rows)
+        head = {} if entry.cluster is None else entry.cluster.document()
+        self._screen.out.writelines(format_json(self._screen, head | self._encode(row)) + "\n" for row in entry.rows)
 
     def end(self, notes: Iterable[Note], failures: Iterable[Failure], *, status: str) -> None:
         """Write nothing: notes and failures are printed on stderr."""
@@ -48,7 +49,8 @@ class JsonWriter:
 
     def add(self, entry: Entry) -> None:
         """Write one element of the items."""
-        self._screen.out.write(f"{self._before}\n{format_json(self._screen, entry.document())}")
+        head = {} if entry.cluster is None else entry.cluster.document()
+        self._screen.out.write(f"{self._before}\n{format_json(self._screen, head | entry.document())}")
         self._before = ","
 
     def end(self, notes: Iterable[Note], failures: Iterable[Failure], *, status: str) -> None:

@@ -9,7 +9,7 @@ distinct value of a label is escaped once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any, Final
@@ -41,19 +41,20 @@ class OpenMetricsWriter:
         self._metrics = metrics
         self._prefix = prefix
         self._clock = clock
-        self._rows: list[Any] = []
+        # By the label of the cluster, with a comma behind it.
+        self._rows: dict[str, list[Any]] = {}
 
     def add(self, entry: Entry) -> None:
         """Keep the rows: the samples of a metric stand together."""
-        self._rows += entry.rows
+        cluster = "" if entry.cluster is None else f'cluster="{_escape(entry.cluster.name)}",'
+        self._rows.setdefault(cluster, []).extend(entry.rows)
 
     def end(self, notes: Iterable[Note], failures: Iterable[Failure], *, status: str) -> None:
         """Write all samples, the number of failures, and the time."""
         families = {metric.name: [_head(metric.name, metric.help)] for metric in self._metrics}
         labels = {metric.labels: _Labels(metric.labels) for metric in self._metrics}
-        for start in range(0, len(self._rows), _CHUNK):
-            rows = self._rows[start : start + _CHUNK]
-            texts = {names: each.join(rows) for names, each in labels.items()}
+        for cluster, rows in self._chunks():
+            texts = {names: each.join(rows, cluster) for names, each in labels.items()}
             for metric in self._metrics:
                 families[metric.name].append(_format_samples(metric, rows, texts[metric.labels]))
         failed = f"{self._prefix}_failures"
@@ -62,6 +63,11 @@ class OpenMetricsWriter:
         read_head = _head(read, "When the values were read, in seconds since 1970.")
         totals = [f"{failed_head}{failed} {len(list(failures))}\n", f"{read_head}{read} {self._clock():.3f}\n"]
         self._write([*chain.from_iterable(families.values()), *totals, "# EOF\n"])
+
+    def _chunks(self) -> Iterator[tuple[str, Sequence[Any]]]:
+        for cluster, rows in self._rows.items():
+            for start in range(0, len(rows), _CHUNK):
+                yield cluster, rows[start : start + _CHUNK]
 
 
 def _format_samples(metric: Metric, rows: Sequence[Any], labels: Iterable[str]) -> str:
@@ -79,10 +85,10 @@ class _Labels:
     def __init__(self, names: Iterable[tuple[str, str]]) -> None:
         self._columns = [(_Label(name).__getitem__, attrgetter(attribute)) for name, attribute in names]
 
-    def join(self, rows: Sequence[Any]) -> list[str]:
-        """Return the labels of each row, in braces."""
+    def join(self, rows: Sequence[Any], cluster: str) -> list[str]:
+        """Return the labels of each row, in braces, that of the cluster first."""
         columns = [map(text_of, map(value_of, rows)) for text_of, value_of in self._columns]
-        return [f"{{{','.join(texts)}}}" for texts in zip(*columns, strict=True)]
+        return [f"{{{cluster}{','.join(texts)}}}" for texts in zip(*columns, strict=True)]
 
 
 class _Label(dict[object, str]):

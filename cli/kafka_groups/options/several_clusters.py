@@ -1,0 +1,262 @@
+"""The frame of a command that reads several clusters: run it on all at once, write what each has, set the exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, islice
+from typing import NamedTuple
+
+import click
+
+from kafka_groups.errors import IncompleteResultError, SettingsError
+from kafka_groups.exit_codes import ResultStatus
+from kafka_groups.groups.notes import Note, NoteKind
+from kafka_groups.model import Failure, status_of
+from kafka_groups.options.cluster_outcomes import (
+    gather,
+    interrupted_failures,
+    raise_unusable_settings,
+    watch_progress,
+)
+from kafka_groups.options.cluster_session import (
+    INTERRUPTED_FAILURE,
+    ClusterSession,
+    failure_of,
+    without_garbage_collection,
+)
+from kafka_groups.options.cluster_threads import ClusterReader, ClusterThreads, Outcome, open_clusters
+from kafka_groups.options.connection import Connection
+from kafka_groups.rendering.columns import Entry
+from kafka_groups.rendering.screen import Screen, inspect_streams, print_note, silence
+from kafka_groups.rendering.stderr import lead_of, print_failures
+from kafka_groups.rendering.writers import Writer
+
+
+class ClusterResult(NamedTuple):
+    """What one cluster adds to the result. Its entries, notes and failures name it."""
+
+    entries: Iterable[Entry]
+    notes: Sequence[Note]
+    failures: Sequence[Failure]
+    anything_succeeded: bool
+    notes_after_rows: Callable[[], Iterable[Note]]
+
+
+class SeveralResults:
+    """The result of several clusters as it is written.
+
+    Notes and failures are those of all clusters that were written, in this order.
+    """
+
+    def __init__(self, screen: Screen, writer: Writer) -> None:
+        self._screen = screen
+        self._writer = writer
+        self._notes: list[Note] = []
+        self._failures: list[Failure] = []
+        self._anything_succeeded = False
+        self._is_broken = False
+
+    def write(self, results: Sequence[ClusterResult]) -> None:
+        """Write the rows of clusters, with their notes before them on stderr, and keep their failures."""
+        for result in results:
+            self.add_notes(result.notes)
+        for result in results:
+            self._anything_succeeded |= result.anything_succeeded
+            self._failures += result.failures
+            self._write_rows(result.entries)
+
+    def print_rest(self, notes: Iterable[Note], failures: Iterable[Failure]) -> None:
+        """Print the notes and the failures that stand behind the rows."""
+        # Where both streams are one file, notes stand behind the data.
+        self._flush()
+        self._print_notes(notes)
+        print_failures(self._screen, failures)
+
+    def add_notes(self, notes: Iterable[Note]) -> None:
+        """Print notes, and add them to the document."""
+        added = [*notes]
+        self._notes += added
+        self._print_notes(added)
+
+    def _print_notes(self, notes: Iterable[Note]) -> None:
+        for note in notes:
+            print_note(self._screen, lead_of(self._screen, note.cluster) + note.text)
+
+    def end(
+        self, failures: Sequence[Failure] = (), notes: Sequence[Note] = (), *, is_unchecked: bool = False
+    ) -> ResultStatus:
+        """End the document, with failures and notes more, and return its status.
+
+        `is_unchecked` if a condition had no group to check: then the command has failed.
+        """
+        every = [*self._failures, *failures]
+        status = status_of(
+            anything_failed=bool(every) or is_unchecked,
+            anything_succeeded=self._anything_succeeded and not is_unchecked,
+        )
+        if not self._is_broken:
+            self._guard(lambda: self._writer.end([*self._notes, *notes], every, status=status))
+        self._flush()
+        return status
+
+    def _write_rows(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            if self._is_broken:
+                return
+            self._guard(lambda entry=entry: self._writer.add(entry))  # type: ignore[misc]  # a default binds the entry
+
+    def _flush(self) -> None:
+        if not self._is_broken:
+            self._guard(self._screen.out.flush)
+
+    def _guard(self, write: Callable[[], object]) -> None:
+        """Write, unless nobody reads the rows any more, as with `head`: then only notes and failures are printed."""
+        try:
+            write()
+        except BrokenPipeError:
+            self._is_broken = True
+            silence(self._screen.out)
+
+
+def run_on_clusters(
+    connection: Connection,
+    body: Callable[[ClusterSession], object],
+    *,
+    colour: str,
+    output_format: str,
+    make_writer: Callable[[Screen], Writer],
+) -> None:
+    """Run the body of a command on several clusters at once, and write the results.
+
+    In ndjson a cluster is written when it ends, in other formats in the order of the profiles when all have ended. A
+    cluster that fails is a failure beside the results of the others. Raises IncompleteResultError if anything failed,
+    and SettingsError if the settings of no cluster can be used.
+    """
+    screen = open_screen(colour, output_format)
+    results = SeveralResults(screen, make_writer(screen))
+    with without_garbage_collection(), open_clusters(connection, screen) as clusters:
+        if output_format == "ndjson":
+            status = _write_as_they_end(clusters, body, results, screen)
+        else:
+            status = _write_together(clusters, body, results, screen, is_csv=output_format == "csv")
+    if status is not ResultStatus.COMPLETE:
+        raise IncompleteResultError(status)
+
+
+def open_screen(colour: str, output_format: str) -> Screen:
+    """Return the streams of a result of several clusters. Raises UsageError for a format that cannot name them."""
+    if output_format == "kafka":
+        msg = "--format kafka contradicts several profiles: Kafka's tool has no column CLUSTER; use another format"
+        raise click.UsageError(msg)
+    return inspect_streams(colour)._replace(names_clusters=True)
+
+
+def note_shared_ids(clusters: ClusterThreads) -> list[Note]:
+    """Return a note on each cluster that several profiles name."""
+    return [
+        Note(NoteKind.SAME_CLUSTER, None, f"The profiles {_join(names)} are one cluster, {cluster_id}.")
+        for cluster_id, names in clusters.shared_ids().items()
+    ]
+
+
+def _join(names: Sequence[str]) -> str:
+    return " and ".join(f"'{name}'" for name in names)
+
+
+def _write_as_they_end(
+    clusters: ClusterThreads, body: Callable[[ClusterSession], object], results: SeveralResults, screen: Screen
+) -> ResultStatus:
+    ended: list[ClusterReader] = []
+    unusable: list[Outcome[object]] = []
+    try:
+        for outcome in watch_progress(clusters, clusters.run(body), screen):
+            if isinstance(outcome.error, SettingsError):
+                unusable.append(outcome)
+            else:
+                _write_and_print(results, [result_of(outcome)])
+            ended.append(outcome.reader)
+        raise_unusable_settings(unusable, len(clusters.readers))
+        _write_and_print(results, [result_of(outcome) for outcome in unusable])
+    except (KeyboardInterrupt, SystemExit):
+        failures = interrupted_failures(clusters.readers, ended)
+        print_failures(screen, failures)
+        results.end(failures)
+        raise
+    results.add_notes(note_shared_ids(clusters))
+    return results.end()
+
+
+def _write_together(
+    clusters: ClusterThreads,
+    body: Callable[[ClusterSession], object],
+    results: SeveralResults,
+    screen: Screen,
+    *,
+    is_csv: bool,
+) -> ResultStatus:
+    gathered = gather(clusters, body, screen)
+    ordered = [result_of(outcome) for outcome in gathered.outcomes]
+    if is_csv:
+        ordered = _require_one_table(ordered)
+    failures = gathered.unended
+    try:
+        results.add_notes(note_shared_ids(clusters))
+        results.write(ordered)
+        after_rows = [note for result in ordered for note in result.notes_after_rows()]
+        status = results.end(failures, after_rows)
+    except (KeyboardInterrupt, SystemExit):
+        results.end([*failures, INTERRUPTED_FAILURE])
+        raise
+    known = [failure for result in ordered for failure in result.failures]
+    results.print_rest(after_rows, [*known, *failures])
+    if gathered.interrupt is not None:
+        raise gathered.interrupt
+    return status
+
+
+def _write_and_print(results: SeveralResults, clusters: Sequence[ClusterResult]) -> None:
+    results.write(clusters)
+    for cluster in clusters:
+        results.print_rest(cluster.notes_after_rows(), cluster.failures)
+
+
+def result_of(outcome: Outcome[object]) -> ClusterResult:
+    """Return what a cluster adds to the result."""
+    cluster = outcome.reader.cluster()
+    session = outcome.reader.session
+    written = None if session is None else session.written_result
+    known: Sequence[Failure] = () if session is None else session.failures
+    if outcome.error is not None:
+        failures = [*known, failure_of(outcome.error)]
+    else:
+        failures = [] if written is None else [*written.failures]
+    is_read = written is not None and outcome.error is None
+    return ClusterResult(
+        entries=(entry._replace(cluster=cluster) for entry in written.entries) if written and is_read else (),
+        notes=[] if session is None else [note._replace(cluster=cluster.name) for note in session.notes],
+        failures=[failure._replace(cluster=cluster.name) for failure in failures],
+        anything_succeeded=is_read and written is not None and written.anything_succeeded,
+        notes_after_rows=lambda: (
+            [note._replace(cluster=cluster.name) for note in written.notes_after_rows()] if written and is_read else []
+        ),
+    )
+
+
+def _require_one_table(results: Sequence[ClusterResult]) -> list[ClusterResult]:
+    """Return the results again. Raises UsageError if groups of two clusters have other columns in CSV."""
+    headers: tuple[str, ...] | None = None
+    complete = []
+    for result in results:
+        rest = iter(result.entries)
+        entries = list(islice(rest, 1))
+        for columns in (entry.csv_columns for entry in entries if entry.csv_columns is not None):
+            own = tuple(column.header for column in columns)
+            if headers is not None and own != headers:
+                msg = (
+                    "CSV has one set of columns, and the groups of these clusters have different ones; select one kind "
+                    "by --type, --match or names"
+                )
+                raise click.UsageError(msg)
+            headers = own
+        complete.append(result._replace(entries=chain(entries, rest)))
+    return complete
