@@ -45,7 +45,7 @@ class ObservedGroup:
         *,
         committed: Sequence[int | None],
         ends: Sequence[int | None],
-        **others: Sequence[int | None],
+        **others: Sequence[Any],
     ) -> Self:
         """Add a partition. `others` are series of other fields of a PartitionPoll, such as `log_start`."""
         polls = []
