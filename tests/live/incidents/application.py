@@ -71,7 +71,7 @@ def _settings(options: argparse.Namespace) -> dict[str, str | int | float | bool
         return {**settings, "group.protocol": "consumer"}
     return {
         **settings,
-        "session.timeout.ms": 6000,
+        "session.timeout.ms": round(1000 * options.session_timeout),
         "heartbeat.interval.ms": 500,
         "max.poll.interval.ms": round(1000 * options.max_poll_interval),
         "partition.assignment.strategy": options.assignor,
@@ -111,6 +111,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--rate", type=float, default=1e6, help="records a second, of all partitions")
     parser.add_argument("--commit-interval", type=float, default=1.0, help="seconds")
     parser.add_argument("--max-poll-interval", type=float, default=300.0, help="seconds")
+    parser.add_argument("--session-timeout", type=float, default=6.0, help="seconds")
     parser.add_argument("--no-commits", action="store_true")
     parser.add_argument("--poison", default="", help="TOPIC:PARTITION:OFFSET,…: the application fails on these records")
     parser.add_argument("--batch-period", type=float, default=0.0, help="seconds between the begins of two batches")

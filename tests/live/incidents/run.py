@@ -49,7 +49,7 @@ def look_at(bootstrap: str, scripts: Mapping[str, Incident | HealthyGroup], seed
             stage.begin()
         document = _run_why(bootstrap, [*groups])
     found = {groups[each["group"]]: each for each in document["groups"]}
-    missing = {"findings": []}
+    missing: dict[str, Any] = {"findings": []}
     return [_verdict(name, found.get(name, missing)) for name in scripts]
 
 

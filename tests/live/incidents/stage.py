@@ -15,14 +15,17 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupState, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from tests.live.incidents.traffic import Traffic
 
 _APPLICATION: Final = Path(__file__).with_name("application.py")
-_TIMEOUT_S: Final = 30.0
+_TIMEOUT_S: Final = 60.0
+_RESTART_S: Final = 0.3
+# Records of a few seconds are always on their way.
+_NEARLY: Final = 100
 
 
 class Stage:
@@ -42,6 +45,7 @@ class Stage:
         self._later: list[tuple[float, Callable[[], object]]] = []
         self._is_ended = threading.Event()
         self._threads: list[threading.Thread] = []
+        self._kept: list[object] = []
 
     def make_topic(self, partitions: int, *, topic: str = "", **settings: str) -> str:
         """Create a topic, the group's own one without a name, and return its name."""
@@ -106,6 +110,50 @@ class Stage:
             return int(consumer.get_watermark_offsets(TopicPartition(self.topic, partition), timeout=10)[1])
         finally:
             consumer.close()
+
+    def await_assignment(self, members: int) -> None:
+        """Wait until the group is Stable with this number of members."""
+
+        def is_stable() -> bool:
+            described = self.admin.describe_consumer_groups([self.group])[self.group].result(timeout=10)
+            return described.state is ConsumerGroupState.STABLE and len(described.members) == members
+
+        self._await(is_stable)
+
+    def await_no_lag(self, partitions: int) -> None:
+        """Wait until the group has read nearly everything of these partitions of its topic."""
+
+        def has_read() -> bool:
+            committed = self.committed()
+            lags = [self.log_end(partition) - committed.get(partition, 0) for partition in range(partitions)]
+            return max(lags) < _NEARLY
+
+        self._await(has_read)
+
+    def delete_records(self, before: Mapping[int, int]) -> None:
+        """Delete the records of the group's topic below these offsets."""
+        offsets = [TopicPartition(self.topic, partition, offset) for partition, offset in before.items()]
+        for future in self.admin.delete_records(offsets).values():
+            future.result(timeout=_TIMEOUT_S)
+
+    def keep_running(self, start: Callable[[], subprocess.Popen[bytes]]) -> None:
+        """Start an application, and start it again whenever it has ended."""
+        running = start()
+
+        def restart() -> None:
+            nonlocal running
+            if running.poll() is not None:
+                running = start()
+
+        self.repeat(_RESTART_S, restart)
+
+    def keep(self, thing: object) -> None:
+        """Keep an object, such as the producer of an open transaction, until the incident ends."""
+        self._kept.append(thing)
+
+    def sleep(self, duration_s: float) -> None:
+        """Wait, or until the incident ends."""
+        self._is_ended.wait(duration_s)
 
     def later(self, after_s: float, action: Callable[[], object]) -> None:
         """Let something happen some seconds after the command has begun to look."""
