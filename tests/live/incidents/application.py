@@ -8,7 +8,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import signal
 import time
+from types import FrameType
 from typing import Final
 
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
@@ -22,10 +24,17 @@ def main() -> None:
     options = _parse()
     consumer = Consumer(_settings(options))
     consumer.subscribe(options.topics.split(","))
+    is_asked_to_leave = False
+
+    def ask_to_leave(_number: int, _frame: FrameType | None) -> None:
+        nonlocal is_asked_to_leave
+        is_asked_to_leave = True
+
+    signal.signal(signal.SIGTERM, ask_to_leave)
     started = time.monotonic()
     budget = 0.0
     at = started
-    while True:
+    while not is_asked_to_leave:
         now = time.monotonic()
         budget = min(budget + options.rate * (now - at), options.rate)
         at = now
@@ -49,6 +58,7 @@ def main() -> None:
             # The application fails on this record, and tries it again.
             time.sleep(_RETRY_S / 10)
             _seek(consumer, message)
+    consumer.close()
 
 
 def _settings(options: argparse.Namespace) -> dict[str, str | int | float | bool]:

@@ -233,6 +233,12 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
+def leave(process: subprocess.Popen[bytes]) -> None:
+    """Let an application commit, leave its group and end."""
+    process.terminate()
+    process.wait(_TIMEOUT_S)
+
+
 def end(process: subprocess.Popen[bytes]) -> None:
     """End a process that may be frozen."""
     if process.poll() is None:
