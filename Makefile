@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Processes that run tests at the same time. Half of the tests against brokers wait, so two keep two cores busy.
 WORKERS ?= 2
 
-.PHONY: help demo demo-pipeline unit test mutation test-spark-4.2 check format generated bench bench-large bench-pipeline proof-access proof-changes proof-kinds proof-pipeline lock clean
+.PHONY: help demo demo-pipeline unit test mutation test-spark-4.2 check format generated bench bench-large bench-pipeline proof-access proof-causes proof-changes proof-kinds proof-pipeline lock clean
 
 help:
 	@echo "make demo         a sandbox with a real Kafka, and a tour of the tool on it"
@@ -28,6 +28,7 @@ help:
 	@echo "make bench        the measurements of the README; make bench-large uses 65,000 groups"
 	@echo "make bench-pipeline  the measurements of the pipeline, with 4 million records"
 	@echo "make proof-access  every way to log in, its failures and sessions that end, on real brokers, repeated ten times"
+	@echo "make proof-causes  what why finds in incidents on a real broker, and in healthy groups, three variants of each; half an hour"
 	@echo "make proof-changes  what undo promises, on real brokers under faults, which are repeated ten times; ten minutes"
 	@echo "make proof-kinds  what describe shows of real share, streams and Connect groups, against Kafka's own tools, repeated ten times"
 	@echo "make proof-pipeline  the derived tables against those of commit cd93aa5, on 200 random histories, and against an oracle, on 40 simulated clusters; 40 kills a storage"
@@ -83,6 +84,9 @@ proof-changes: $(READY)
 
 proof-access: $(READY)
 	PROOF_REPETITIONS=10 $(BIN)/python -m pytest -m "" tests/live/test_logins.py tests/live/test_login_failures.py tests/live/test_sessions.py tests/live/pipeline/test_logins_of_ingest.py
+
+proof-causes: $(READY)
+	$(BIN)/python -m tests.live.incidents.proof
 
 proof-kinds: $(READY)
 	PROOF_REPETITIONS=10 $(BIN)/python -m pytest -m "" tests/live/test_kinds_proof.py tests/live/test_describe_kinds.py

@@ -24,8 +24,6 @@ from tests.live.incidents.traffic import Traffic
 _APPLICATION: Final = Path(__file__).with_name("application.py")
 _TIMEOUT_S: Final = 60.0
 _RESTART_S: Final = 0.3
-# Records of a few seconds are always on their way.
-_NEARLY: Final = 100
 
 
 class Stage:
@@ -120,16 +118,6 @@ class Stage:
 
         self._await(is_stable)
 
-    def await_no_lag(self, partitions: int) -> None:
-        """Wait until the group has read nearly everything of these partitions of its topic."""
-
-        def has_read() -> bool:
-            committed = self.committed()
-            lags = [self.log_end(partition) - committed.get(partition, 0) for partition in range(partitions)]
-            return max(lags) < _NEARLY
-
-        self._await(has_read)
-
     def delete_records(self, before: Mapping[int, int]) -> None:
         """Delete the records of the group's topic below these offsets."""
         offsets = [TopicPartition(self.topic, partition, offset) for partition, offset in before.items()]
@@ -177,6 +165,7 @@ class Stage:
     def close(self) -> None:
         """End applications, threads and traffic; topics and the group stay, as the cluster ends with the run."""
         self._is_ended.set()
+        self.traffic.end(self.topic)
         for thread in self._threads:
             thread.join(_TIMEOUT_S)
         for process in self._processes:

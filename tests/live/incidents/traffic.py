@@ -6,7 +6,7 @@ import threading
 import time
 from typing import Final
 
-from confluent_kafka import Producer
+from confluent_kafka import KafkaException, Producer
 
 _TICK_S: Final = 0.1
 
@@ -26,6 +26,11 @@ class Traffic:
         """Write records to a partition at a rate from now on; 0 ends it."""
         with self._lock:
             self._rates[topic, partition] = rate
+
+    def end(self, topics: str) -> None:
+        """Write no more to topics whose names begin so."""
+        with self._lock:
+            self._rates = {key: rate for key, rate in self._rates.items() if not key[0].startswith(topics)}
 
     def write(self, topic: str, partition: int, records: int, *, age_s: float = 0.0) -> None:
         """Write records at once, with timestamps in the past."""
@@ -60,3 +65,6 @@ class Traffic:
             self._producer.produce(topic, f"record {number}".encode(), partition=partition, timestamp=at_ms)
         except BufferError:
             self._producer.poll(1)
+        except KafkaException:
+            # The topic was deleted, or the producer does not know a new partition yet.
+            self._producer.list_topics(topic, timeout=5)
