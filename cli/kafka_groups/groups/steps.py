@@ -29,7 +29,6 @@ OBSERVED_TOPICS: Final = Step("topics of observed groups, with their leaders", 1
 OTHER_LISTING: Final = Step("groups of each broker, to observe others beside the selected ones", 2)
 OTHER_COMMITS: Final = Step("commits of other groups", 2)
 LOG_TIMES: Final = Step("offsets of logs at earlier times", 3)
-TRANSACTIONS: Final = Step("producers of partitions whose last stable offset stands still", 1)
 CONFIGS: Final = Step("configurations of topics, for their retention", 1)
 CLUSTER_RIGHTS: Final = Step("operations of the user on the cluster", 1)
 TOPIC_RIGHTS: Final = Step("operations of the user on topics", 1)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kafka_groups.causes.evidence import (
     Evidence,
     GroupPoll,
     Need,
-    OpenTransaction,
     OtherGroup,
     PartitionPoll,
     PartitionPolls,
@@ -19,14 +17,8 @@ from kafka_groups.causes.evidence import (
 from kafka_groups.groups.observation.logs import LogTimes
 from kafka_groups.groups.observation.other_groups import MOST_GROUPS, OtherGroups
 from kafka_groups.groups.observation.poll import Poll
+from kafka_groups.groups.observation.transactions import Transactions
 from kafka_groups.model import TopicPartition
-
-
-class Transactions(NamedTuple):
-    """The transactions that are open on partitions, and why those of other partitions are unknown."""
-
-    open: Mapping[TopicPartition, tuple[OpenTransaction, ...]] = MappingProxyType({})
-    failed: Mapping[TopicPartition, str] = MappingProxyType({})
 
 
 class Background(NamedTuple):
@@ -49,7 +41,6 @@ def collect_evidence(polls: Sequence[Poll], background: Background) -> dict[str,
 def _evidence_of(group: str, polls: Sequence[Poll], others: Sequence[OtherGroup], background: Background) -> Evidence:
     of_group = [poll for poll in polls if group in poll.groups]
     partitions = _series(group, of_group)
-    last = polls[-1]
     topics = {key.topic for key in partitions}
     return Evidence(
         polls=tuple(GroupPoll(poll.at_ms, poll.groups[group]) for poll in of_group),
@@ -58,8 +49,8 @@ def _evidence_of(group: str, polls: Sequence[Poll], others: Sequence[OtherGroup]
         topics={topic: series for topic in sorted(topics) if (series := _topic_series(topic, polls))},
         transactions={key: each for key, each in background.transactions.open.items() if key in partitions},
         others=tuple(other for other in others if other.group != group),
-        brokers=last.brokers,
-        unanswering_brokers=last.unanswering_brokers,
+        brokers=of_group[-1].brokers,
+        unanswering_brokers=polls[-1].unanswering_brokers,
         unseen={**of_group[-1].unseen.get(group, {}), **_unseen(partitions, background)},
         bootstrap_server=background.bootstrap_server,
         interval_ms=background.interval_ms,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kafka_groups.admin.api import Admin, IsolationLevel, OffsetSpec, TimePlan, Topic
+from kafka_groups.admin.api import Admin, IsolationLevel, OffsetSpec, Step, TimePlan, Topic
 from kafka_groups.causes.evidence import LogTime
 from kafka_groups.groups import steps
 from kafka_groups.model import Failure, Results, TopicPartition
@@ -95,7 +95,7 @@ def read_logs(
     return Logs(topics, ends._replace(failed={**unknown, **ends.failed}), starts, stable_ends)
 
 
-def log_steps() -> Sequence[steps.Step]:
+def log_steps() -> Sequence[Step]:
     """Return the steps of `read_logs`."""
     return (steps.OBSERVED_TOPICS, steps.STABLE_ENDS, steps.LOG_ENDS, steps.LOG_STARTS)
 

@@ -11,17 +11,17 @@ from kafka_groups.admin.api import Admin, Deadline, TimePlan
 from kafka_groups.causes.evidence import Evidence
 from kafka_groups.errors import AdminError, AuthenticationFailedError
 from kafka_groups.groups import steps
-from kafka_groups.groups.observation.evidence import Background, Transactions, collect_evidence
+from kafka_groups.groups.observation.evidence import Background, collect_evidence
 from kafka_groups.groups.observation.logs import MOST_LOOKUPS, LogTimes, read_log_times
 from kafka_groups.groups.observation.other_groups import OtherGroups, choose_others
 from kafka_groups.groups.observation.poll import Poll, poll_steps, read_poll
+from kafka_groups.groups.observation.transactions import read_transactions
 from kafka_groups.groups.selection import Selection, Selectors, listing_steps, select_groups
 from kafka_groups.kinds import Operation
-from kafka_groups.model import Failure, TopicPartition
+from kafka_groups.model import Failure
 
 # A poll after one with a broker that did not respond waits no longer than this, or the interval if that is longer.
 _SHORTEST_S: Final = 5.0
-_UNSUPPORTED: Final = "producers of transactions were not read"
 
 
 class Observer:
@@ -70,9 +70,8 @@ class Observer:
 
     def read_transactions(self, deadline: Deadline) -> None:
         """Read the transactions that are open where the last stable offset stands still below the log end."""
-        keys = _standing_still([*self._polls])
-        failed = dict.fromkeys(keys, _UNSUPPORTED)
-        self._background = self._background._replace(transactions=Transactions(failed=failed))
+        transactions = read_transactions(self._admin, [*self._polls], deadline)
+        self._background = self._background._replace(transactions=transactions)
 
     def evidence(self) -> Mapping[str, Evidence]:
         """Return the evidence of the kept polls on each group."""
@@ -114,22 +113,3 @@ class Observer:
         if not self.last.unanswering_brokers or deadline.timeout_s <= limit_s:
             return deadline
         return Deadline.after(limit_s, deadline.clock)
-
-
-def _standing_still(polls: list[Poll]) -> list[TopicPartition]:
-    """Return the partitions of selected groups whose last stable offset was the same at all polls, below the log end.
-
-    One poll shows no standstill.
-    """
-    if len(polls) < 2:
-        return []
-    last = polls[-1]
-    still: dict[TopicPartition, None] = {}
-    for group in last.groups:
-        for key, now in last.partitions.get(group, {}).items():
-            seen = [poll.partitions[group][key].stable_end for poll in polls if key in poll.partitions.get(group, {})]
-            if now.stable_end is None or now.log_end is None or now.stable_end >= now.log_end:
-                continue
-            if all(stable_end == now.stable_end for stable_end in seen if stable_end is not None):
-                still[key] = None
-    return [*still]
