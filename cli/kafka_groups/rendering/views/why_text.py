@@ -1,0 +1,129 @@
+"""The text of `why` for people: a heading for each group, its findings by rank, and what was checked."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Final
+
+from kafka_groups.causes.finding import CauseKind, Since
+from kafka_groups.causes.sentences import count, name_partitions
+from kafka_groups.rendering.counts import count_of
+from kafka_groups.rendering.durations import format_duration
+from kafka_groups.rendering.screen import Screen
+from kafka_groups.rendering.views.why import FindingRow, Judgement
+
+_INDENT: Final = " " * 4
+_LABEL_WIDTH: Final = 12
+# A narrower window folds lines no further.
+_MIN_WIDTH: Final = 40
+
+
+def why_lines(judgement: Judgement, screen: Screen) -> Iterator[str]:
+    """Yield the lines on a group. Only a terminal folds them, and never those of commands."""
+    width = max(screen.width, _MIN_WIDTH) if screen.out_is_terminal and screen.width else None
+    yield _heading(judgement)
+    rows = judgement.rows
+    has_trouble = any(row.kind is CauseKind.TROUBLE for row in rows)
+    if not has_trouble:
+        yield from _without_trouble(judgement, width)
+    for row in rows:
+        yield ""
+        yield from _finding(row, width)
+    yield from _unexplained(judgement, width)
+    if judgement.checked or judgement.untested:
+        yield ""
+    if judgement.checked:
+        yield from _fold(f"Checked and not found: {', '.join(judgement.checked)}.", "", width)
+    if judgement.untested:
+        causes_by_reason: dict[str, list[str]] = {}
+        for cause, reason in judgement.untested:
+            causes_by_reason.setdefault(reason, []).append(cause)
+        texts = "; ".join(f"{', '.join(causes)} ({reason})" for reason, causes in causes_by_reason.items())
+        yield from _fold(f"Could not be tested: {texts}.", "", width)
+
+
+def _heading(judgement: Judgement) -> str:
+    evidence = judgement.diagnosis.evidence
+    group = evidence.last.group
+    parts = [group.state or "state unknown"]
+    if group.member_count is not None:
+        parts.append(count_of(group.member_count, "member"))
+    if judgement.lag is not None:
+        parts.append(f"{count(judgement.lag, 'record')} behind")
+    polls = count_of(len(evidence.polls), "poll")
+    duration = f" in {format_duration(evidence.duration_ms)}" if evidence.duration_ms else ""
+    return f"{group.group}: {', '.join(parts)} ({polls}{duration})"
+
+
+def _without_trouble(judgement: Judgement, width: int | None) -> Iterator[str]:
+    if judgement.diagnosis.unexplained:
+        return
+    yield from _fold("Nothing wrong was found.", _INDENT, width)
+
+
+def _finding(row: FindingRow, width: int | None) -> Iterator[str]:
+    lead = f"{row.rank}. {row.certainty.word.upper()}  {row.cause}  "
+    if row.kind is CauseKind.EXPLANATION:
+        lead += "(no trouble) "
+    yield from _fold(lead + row.summary, "", width, hanging=_INDENT)
+    if row.since is not None:
+        yield from _labelled("since", _since(row.since, row.at_ms), width)
+    for number, fact in enumerate(row.evidence):
+        yield from _labelled("" if number else "evidence", fact.text, width)
+    yield from _labelled("refuted by", row.refuted_by, width)
+    yield from _labelled("next", row.next_step, width)
+    if row.next_command is not None:
+        yield _INDENT + row.next_command
+
+
+def _unexplained(judgement: Judgement, width: int | None) -> Iterator[str]:
+    diagnosis = judgement.diagnosis
+    keys = diagnosis.unexplained
+    if not keys:
+        return
+    partitions = diagnosis.evidence.partitions
+    lag = sum(partitions[key][-1].lag or 0 for key in keys)
+    duration = format_duration(diagnosis.evidence.duration_ms)
+    yield ""
+    text = (
+        f"{count(lag, 'record')} behind on {name_partitions(keys)}, and no cause was found in {duration}; observe the "
+        f"group for longer, such as with --samples 12 --interval 10s."
+    )
+    yield from _fold(text, "", width)
+
+
+def _since(since: Since, now_ms: int) -> str:
+    latest = _moment(since.latest_ms, now_ms)
+    if since.earliest_ms is None:
+        return f"{latest} or earlier"
+    return f"between {_moment(since.earliest_ms, now_ms)} and {latest}"
+
+
+def _moment(at_ms: int, now_ms: int) -> str:
+    """Return the time of day in UTC, with the date if that is another one than now."""
+    at = datetime.fromtimestamp(at_ms / 1000, UTC)
+    is_today = at.date() == datetime.fromtimestamp(now_ms / 1000, UTC).date()
+    return at.strftime("%H:%M:%S UTC" if is_today else "%Y-%m-%d %H:%M:%S UTC")
+
+
+def _labelled(label: str, text: str, width: int | None) -> Iterator[str]:
+    lead = f"{_INDENT}{label:<{_LABEL_WIDTH}}"
+    return _fold(text, lead, width, hanging=" " * len(lead))
+
+
+def _fold(text: str, lead: str, width: int | None, *, hanging: str | None = None) -> Iterator[str]:
+    """Yield a text as lines of a window of this width; as one line without a window."""
+    if width is None:
+        yield lead + text
+        return
+    rest = lead if hanging is None else hanging
+    yield from textwrap.wrap(
+        text,
+        width,
+        initial_indent=lead,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
