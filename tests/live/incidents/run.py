@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -56,11 +57,12 @@ def look_at(bootstrap: str, scripts: Mapping[str, Incident | HealthyGroup], seed
 @contextmanager
 def _prepare(bootstrap: str, scripts: Mapping[str, Incident | HealthyGroup], seed: int) -> Iterator[dict[str, Stage]]:
     with ExitStack() as stack:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         traffic = Traffic(bootstrap)
         stack.callback(traffic.close)
         stages = {}
         for name in scripts:
-            stages[name] = Stage(bootstrap, f"{name.replace('_', '-')}-{seed}-{os.getpid()}", traffic, seed)
+            stages[name] = Stage(bootstrap, f"{name.replace('_', '-')}-{seed}-{os.getpid()}", traffic, seed, directory)
             stack.callback(stages[name].close)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             started = [pool.submit(_script_of(script), stages[name]) for name, script in scripts.items()]

@@ -11,9 +11,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from confluent_kafka import Consumer, ConsumerGroupState, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -21,7 +22,9 @@ from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from tests.live.incidents.traffic import Traffic
 
+T = TypeVar("T")
 _APPLICATION: Final = Path(__file__).with_name("application.py")
+_SHARE_APPLICATION: Final = Path(__file__).with_name("share_application.py")
 _TIMEOUT_S: Final = 60.0
 _RESTART_S: Final = 0.3
 
@@ -29,11 +32,13 @@ _RESTART_S: Final = 0.3
 class Stage:
     """One incident on a cluster. `group` is its group, `topic` its first topic, `random` the numbers of its variant.
 
+    `directory` is for the files of real applications, and does not exist yet.
     What is given to `later` happens that many seconds after the command has begun to look.
     """
 
-    def __init__(self, bootstrap: str, name: str, traffic: Traffic, seed: int) -> None:
+    def __init__(self, bootstrap: str, name: str, traffic: Traffic, seed: int, directory: Path) -> None:
         self.bootstrap = bootstrap
+        self.directory = directory / name
         self.group = name
         self.topic = f"{name}-topic"
         self.traffic = traffic
@@ -44,6 +49,7 @@ class Stage:
         self._is_ended = threading.Event()
         self._threads: list[threading.Thread] = []
         self._kept: list[object] = []
+        self._contexts = ExitStack()
 
     def make_topic(self, partitions: int, *, topic: str = "", **settings: str) -> str:
         """Create a topic, the group's own one without a name, and return its name."""
@@ -71,12 +77,11 @@ class Stage:
 
     def start_application(self, **options: float | str | bool) -> subprocess.Popen[bytes]:
         """Start an application that reads the group's topic; `application.py` has the options."""
-        topics = str(options.pop("topics", self.topic))
-        words = [word for name, value in options.items() for word in _option(name, value)]
-        command = [sys.executable, str(_APPLICATION), self.bootstrap, self.group, topics, *words]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self._processes.append(process)
-        return process
+        return self._start_process(_APPLICATION, options)
+
+    def start_share_application(self, **options: float | str | bool) -> subprocess.Popen[bytes]:
+        """Start a member of a share group; `share_application.py` has the options."""
+        return self._start_process(_SHARE_APPLICATION, options)
 
     def commit(self, offsets: Mapping[int, int], *, topic: str = "") -> None:
         """Commit offsets as a group without members."""
@@ -135,6 +140,10 @@ class Stage:
 
         self.repeat(_RESTART_S, restart)
 
+    def enter(self, context: AbstractContextManager[T]) -> T:
+        """Enter a context, which ends with the incident."""
+        return self._contexts.enter_context(context)
+
     def keep(self, thing: object) -> None:
         """Keep an object, such as the producer of an open transaction, until the incident ends."""
         self._kept.append(thing)
@@ -170,6 +179,15 @@ class Stage:
             thread.join(_TIMEOUT_S)
         for process in self._processes:
             end(process)
+        self._contexts.close()
+
+    def _start_process(self, script: Path, options: dict[str, float | str | bool]) -> subprocess.Popen[bytes]:
+        topics = str(options.pop("topics", self.topic))
+        words = [word for name, value in options.items() for word in _option(name, value)]
+        command = [sys.executable, str(script), self.bootstrap, self.group, topics, *words]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self._processes.append(process)
+        return process
 
     def _act(self, after_s: float, action: Callable[[], object]) -> None:
         if not self._is_ended.wait(after_s):
