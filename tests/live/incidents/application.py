@@ -16,7 +16,6 @@ from typing import Final
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 _TICK_S: Final = 0.05
-_RETRY_S: Final = 1.0
 
 
 def main() -> None:
@@ -33,6 +32,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, ask_to_leave)
     started = time.monotonic()
     budget = 0.0
+    failing: set[tuple[str | None, int | None]] = set()
     at = started
     while not is_asked_to_leave:
         now = time.monotonic()
@@ -47,17 +47,19 @@ def main() -> None:
             consumer.consume(0, timeout=_TICK_S)
             _pause(consumer, is_paused=True)
             continue
-        _pause(consumer, is_paused=False)
+        if options.batch_period:
+            _pause(consumer, is_paused=False)
         for message in consumer.consume(max(0, min(500, int(budget))), timeout=_TICK_S):
             if message.error():
                 continue
             budget -= 1
-            if not _is_poison(message, options.poison):
-                consumer.store_offsets(message)
+            key = (message.topic(), message.partition())
+            if key in failing or _is_poison(message, options.poison):
+                # The application fails on this record, and waits before it tries again; others go on.
+                failing.add(key)
+                _hold(consumer, message)
                 continue
-            # The application fails on this record, and tries it again.
-            time.sleep(_RETRY_S / 10)
-            _seek(consumer, message)
+            consumer.store_offsets(message)
     consumer.close()
 
 
@@ -98,14 +100,13 @@ def _is_poison(message: Message, poison: str) -> bool:
     return f"{message.topic()}:{message.partition()}:{message.offset()}" in poison.split(",")
 
 
-def _seek(consumer: Consumer, message: Message) -> None:
-    """Read the record again."""
-    topic, partition, offset = message.topic(), message.partition(), message.offset()
+def _hold(consumer: Consumer, message: Message) -> None:
+    """Read no more of a partition."""
+    topic, partition = message.topic(), message.partition()
     assert topic is not None
     assert partition is not None
-    assert offset is not None
     with contextlib.suppress(KafkaException):  # the partition was revoked meanwhile
-        consumer.seek(TopicPartition(topic, partition, offset))
+        consumer.pause([TopicPartition(topic, partition)])
 
 
 def _parse() -> argparse.Namespace:
