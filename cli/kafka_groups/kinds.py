@@ -71,6 +71,11 @@ class Kind(NamedTuple):
         return self.offsets is Offsets.COMMITTED
 
     @property
+    def has_start_offsets(self) -> bool:
+        """Return whether its offsets are start offsets."""
+        return self.offsets is Offsets.START
+
+    @property
     def has_offsets(self) -> bool:
         """Return whether it has offsets of any sort."""
         return self.offsets is not Offsets.NONE
