@@ -49,7 +49,7 @@ def _describe(evidence: Evidence, key: TopicPartition, transaction: OpenTransact
         facts=tuple(Fact(text, last.at_ms, key.topic, key.partition, stable_end, broker=last.leader) for text in texts),
         refuted_by="A last stable offset that moves, or a group that reads uncommitted records: then the record at the "
         "offset may be poison.",
-        next_step="Start the producer again, which ends its transaction. If it is gone for good, abort the transaction; "
+        next_step="Start the producer again, which ends its transaction. If it is gone, abort the transaction; "
         "its records are lost then."
         if transaction
         else "Look for the producer of the transaction. A producer that starts again ends it.",
