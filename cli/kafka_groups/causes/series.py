@@ -74,6 +74,26 @@ def unread_since(polls: PartitionPolls, log_times: Sequence[LogTime] = ()) -> Si
     return Since(max(before, default=None), min(after, default=last.at_ms))
 
 
+def held_since(states: Sequence[tuple[int, bool]]) -> Since:
+    """Return since when something holds, by whether it held at each time; it holds at the last one."""
+    first = len(states) - 1
+    while first > 0 and states[first - 1][1]:
+        first -= 1
+    return Since(states[first - 1][0] if first > 0 else None, states[first][0])
+
+
+def moves_at_all(series: Iterable[PartitionPolls]) -> bool:
+    """Return whether the commit of a partition moved."""
+    return any(map(moves, series))
+
+
+def stands_still(series: Iterable[PartitionPolls]) -> bool:
+    """Return whether no commit moves, although records wait and others are written."""
+    known = [polls for polls in series if len(with_commits(polls)) > 1]
+    has_work = any(lag_of(polls) and produced(polls) for polls in known)
+    return has_work and all(map(is_still, known))
+
+
 def unmoved_since(polls: PartitionPolls) -> Since:
     """Return when the commit became what it is: between two polls, or before the first one."""
     seen = with_commits(polls) or list(polls)

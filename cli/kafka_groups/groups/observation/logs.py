@@ -10,7 +10,7 @@ from kafka_groups.admin.api import Admin, IsolationLevel, OffsetSpec, Step, Time
 from kafka_groups.causes.evidence import LogTime
 from kafka_groups.groups import steps
 from kafka_groups.model import Failure, Results, TopicPartition
-from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION
+from kafka_groups.protocol.errors import LEADER_NOT_AVAILABLE, UNKNOWN_TOPIC_OR_PARTITION, broker_error
 
 Offsets = Results[TopicPartition, int | None]
 
@@ -28,13 +28,6 @@ class Logs(NamedTuple):
     ends: Offsets
     starts: Offsets
     stable_ends: Offsets
-
-    def exists(self, topic: str) -> bool | None:
-        """Return whether a topic exists; None if that is unknown."""
-        if topic in self.topics.succeeded:
-            return True
-        failure = self.topics.failed.get(topic)
-        return False if failure is not None and is_absent(failure) else None
 
     def lacks(self, key: TopicPartition) -> bool:
         """Return whether a topic that exists does not have the partition."""
@@ -75,11 +68,11 @@ def read_logs(
     topics: Results[str, Topic] = Results()
     if names:
         topics = admin.describe_topics(names, timeout=plan.until(steps.OBSERVED_TOPICS))
-    existing = {
-        TopicPartition(name, partition) for name, topic in topics.succeeded.items() for partition in topic.partitions
+    with_leader = {
+        TopicPartition(name, partition) for name, topic in topics.succeeded.items() for partition in topic.leaders
     }
-    with_logs = [key for key in observed if key in existing]
-    every = dict.fromkeys((*with_logs, *(key for key in others if key in existing)))
+    with_logs = [key for key in observed if key in with_leader]
+    every = dict.fromkeys((*with_logs, *(key for key in others if key in with_leader)))
     stable_ends: Offsets = Results()
     ends: Offsets = Results()
     starts: Offsets = Results()
@@ -91,8 +84,24 @@ def read_logs(
         ends = admin.list_offsets(every, timeout=plan.until(steps.LOG_ENDS))
     if with_logs:
         starts = admin.list_offsets(with_logs, spec=OffsetSpec.earliest(), timeout=plan.until(steps.LOG_STARTS))
-    unknown = {key: topics.failed[key.topic] for key in (*observed, *others) if key.topic in topics.failed}
+    unknown = _unknown_logs(topics, (*observed, *others))
     return Logs(topics, ends._replace(failed={**unknown, **ends.failed}), starts, stable_ends)
+
+
+def _unknown_logs(topics: Results[str, Topic], keys: Iterable[TopicPartition]) -> dict[TopicPartition, Failure]:
+    """Return the failures of partitions whose topic failed, and of those that exist and have no leader.
+
+    A request to a leader that does not exist would wait for one until the deadline.
+    """
+    failed: dict[TopicPartition, Failure] = {}
+    for key in keys:
+        topic = topics.succeeded.get(key.topic)
+        if key.topic in topics.failed:
+            failed[key] = topics.failed[key.topic]
+        elif topic is not None and key.partition in topic.partitions and key.partition not in topic.leaders:
+            error = broker_error(LEADER_NOT_AVAILABLE)
+            failed[key] = Failure.of(error, topic=key.topic, partition=key.partition)
+    return failed
 
 
 def log_steps() -> Sequence[Step]:

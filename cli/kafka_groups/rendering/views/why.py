@@ -126,7 +126,8 @@ def _encode_since(since: Since | None) -> Document | None:
 
 
 def _show_since(since: Since | None) -> str | None:
-    return None if since is None else encode_time(since.latest_ms)
+    """Return both bounds as an interval of ISO-8601; the first one is `..` if nothing bounds it."""
+    return None if since is None else f"{encode_time(since.earliest_ms) or '..'}/{encode_time(since.latest_ms)}"
 
 
 def _encode_fact(fact: Fact) -> Document:
