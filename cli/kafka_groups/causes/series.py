@@ -88,3 +88,8 @@ def middle(values: Iterable[float]) -> float:
     """Return the median; 0.0 of nothing."""
     known = list(values)
     return median(known) if known else 0.0
+
+
+def nearest(polls: PartitionPolls, at_ms: int) -> PartitionPoll:
+    """Return the poll of a partition that is nearest to a time."""
+    return min(polls, key=lambda poll: abs(poll.at_ms - at_ms))
