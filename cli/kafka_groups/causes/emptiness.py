@@ -50,7 +50,7 @@ def unread_partitions(evidence: Evidence) -> list[PartitionPolls]:
 
 
 def had_read_all(evidence: Evidence, at_ms: int) -> bool:
-    """Return whether the group has read by now what was written until a poll, but for the marker of a transaction."""
+    """Return whether the group has read by now what was written until a poll, except a marker of a transaction."""
     unread = (nearest(polls, at_ms).log_end for polls in unread_partitions(evidence))
     commits = (polls[-1].committed for polls in unread_partitions(evidence))
     return all(

@@ -16,7 +16,7 @@ from kafka_groups.causes.owners import partitions_of
 from kafka_groups.causes.sentences import command
 from kafka_groups.causes.series import moves
 from kafka_groups.kinds import REBALANCING_STATES
-from kafka_groups.model import Member
+from kafka_groups.model import GroupDescription, Member
 
 # A client id and a host.
 Client: TypeAlias = tuple[str, str]
@@ -108,3 +108,25 @@ def describe_members(evidence: Evidence) -> str:
     """Return the command line that prints the members of the group with their partitions and epochs."""
     words = ("describe", "--group", evidence.group, "--members", "--verbose")
     return command("kafka-groups", *words, "--bootstrap-server", evidence.bootstrap_server)
+
+
+def topics_of_members(group: GroupDescription) -> frozenset[str] | None:
+    """Return the topics that the members of a Stable group read; None if they are not all known.
+
+    A member that is about to get a partition has its topic in the target assignment. The subscriptions of consumers are
+    unknown, but each subscribed topic is assigned to some member.
+    """
+    is_known = group.is_described and not group.unnamed_topics and all(map(_has_assignment, group.members))
+    if group.state != "Stable" or not is_known:
+        return None
+    assigned = (
+        topic.topic
+        for member in group.members
+        for topic in (*(member.assignment or ()), *(member.target_assignment or ()))
+        if topic.partitions
+    )
+    return frozenset(assigned) or None
+
+
+def _has_assignment(member: Member) -> bool:
+    return member.assignment is not None
