@@ -12,7 +12,7 @@ from typing import Final
 from kafka_groups.causes.evidence import Evidence, GroupPoll, PartitionPolls
 from kafka_groups.causes.finding import Since
 from kafka_groups.causes.membership import described_polls
-from kafka_groups.causes.series import consumed, lag_of, nearest, produced, unread_since
+from kafka_groups.causes.series import consumed, is_unread_since, lag_of, produced, unread_since
 from kafka_groups.kinds import STATES_WITHOUT_MEMBERS
 
 # The time from the first to the last of six polls, five seconds apart.
@@ -51,11 +51,7 @@ def unread_partitions(evidence: Evidence) -> list[PartitionPolls]:
 
 def had_read_all(evidence: Evidence, at_ms: int) -> bool:
     """Return whether the group has read by now what was written until a poll, except a marker of a transaction."""
-    unread = (nearest(polls, at_ms).log_end for polls in unread_partitions(evidence))
-    commits = (polls[-1].committed for polls in unread_partitions(evidence))
-    return all(
-        end is None or committed is None or committed >= end - 1 for end, committed in zip(unread, commits, strict=True)
-    )
+    return not any(is_unread_since(polls, at_ms, markers=1) for polls in unread_partitions(evidence))
 
 
 def unread_ms(evidence: Evidence) -> int:

@@ -93,3 +93,13 @@ def middle(values: Iterable[float]) -> float:
 def nearest(polls: PartitionPolls, at_ms: int) -> PartitionPoll:
     """Return the poll of a partition that is nearest to a time."""
     return min(polls, key=lambda poll: abs(poll.at_ms - at_ms))
+
+
+def is_unread_since(polls: PartitionPolls, at_ms: int, *, markers: int = 0) -> bool:
+    """Return whether a record that was there at a time is still unread; False if an offset is unknown.
+
+    `markers` is the number of unread offsets that may be markers of transactions, which no consumer reads.
+    """
+    end = nearest(polls, at_ms).log_end
+    committed = polls[-1].committed
+    return end is not None and committed is not None and committed < end - markers

@@ -41,8 +41,7 @@ def _polls_without(evidence: Evidence, topic: str) -> list[GroupPoll]:
 
 def _is_unread(evidence: Evidence, topic: str, partitions: dict[TopicPartition, PartitionPolls]) -> bool:
     """Return whether a topic that exists has a lag, and no commit on it moves."""
-    polls = evidence.topics.get(topic)
-    exists = not polls or polls[-1].exists
+    exists = all(poll.exists for poll in evidence.topics.get(topic, ())[-1:])
     return exists and any(map(lag_of, partitions.values())) and not any(map(consumed, partitions.values()))
 
 
