@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from kafka_groups.causes.evidence import Evidence, GroupPoll
 from kafka_groups.causes.finding import Fact, Since
 from kafka_groups.causes.owners import partitions_of
-from kafka_groups.causes.sentences import command
+from kafka_groups.causes.sentences import command, name_member, name_time
 from kafka_groups.causes.series import moves
 from kafka_groups.kinds import REBALANCING_STATES
 from kafka_groups.model import GroupDescription, Member
@@ -130,3 +130,15 @@ def topics_of_members(group: GroupDescription) -> frozenset[str] | None:
 
 def _has_assignment(member: Member) -> bool:
     return member.assignment is not None
+
+
+def comes_back(lives: Sequence[Life]) -> bool:
+    """Return whether a member id left and came back: its process was not restarted (KIP-848)."""
+    return len({life.member.member_id for life in lives}) < len(lives)
+
+
+def life_fact(life: Life) -> Fact:
+    """Return the fact that polls saw a member for a time, and whether it left."""
+    end = f"to {name_time(life.last_ms)}" if life.left is None else f"and left by {name_time(life.left.latest_ms)}"
+    text = f"{name_member(life.member)} was a member from {name_time(life.first_ms)} {end}."
+    return member_fact(text, life.member, life.last_ms)

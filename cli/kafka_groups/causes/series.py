@@ -103,3 +103,8 @@ def is_unread_since(polls: PartitionPolls, at_ms: int, *, markers: int = 0) -> b
     end = nearest(polls, at_ms).log_end
     committed = polls[-1].committed
     return end is not None and committed is not None and committed < end - markers
+
+
+def span(polls: PartitionPolls, from_ms: int, to_ms: int) -> PartitionPolls:
+    """Return the two polls of a partition that are nearest to two times."""
+    return nearest(polls, from_ms), nearest(polls, to_ms)
