@@ -12,13 +12,15 @@ from typing import Final
 from kafka_groups.causes.evidence import Evidence, GroupPoll, PartitionPolls
 from kafka_groups.causes.finding import Since
 from kafka_groups.causes.membership import described_polls
-from kafka_groups.causes.series import consumed, is_unread_since, lag_of, produced, unread_since
+from kafka_groups.causes.series import consumed, is_unread_since, lag_of, produced, span, unread_since
 from kafka_groups.kinds import STATES_WITHOUT_MEMBERS
 
 # The time from the first to the last of six polls, five seconds apart.
 QUIET_MS: Final = 25_000
 # How much longer than the longest pause between two runs nobody may read.
 _PAUSES: Final = 1.5
+# The age of an unread record that is no remainder of a run.
+_OLD_MS: Final = 60_000
 
 
 def is_empty(evidence: Evidence) -> bool:
@@ -74,18 +76,37 @@ def pauses_ms(evidence: Evidence) -> list[int]:
 def is_abandoned(evidence: Evidence) -> bool:
     """Return whether nobody reads an empty group, rather than that its next run is due.
 
-    The last member left records unread, or nobody has read an unread record for as long as a default window lasts. A
-    group that was empty before within the window may be so again, for somewhat longer.
+    The last member died with unread records, or nobody has read an unread record for as long as a default window lasts.
+    A group that was empty before within the window may be so again, for somewhat longer.
     """
     if not unread_partitions(evidence):
         return False
     left = last_with_members(evidence)
     pauses = pauses_ms(evidence)
-    if left is not None and not pauses and not had_read_all(evidence, left.at_ms):
+    if left is not None and not pauses and _died(evidence, left.at_ms):
         return True
     quiet_ms = max(QUIET_MS, *(int(_PAUSES * pause) for pause in pauses)) if pauses else QUIET_MS
     empty_ms = evidence.last.at_ms - left.at_ms if left is not None else quiet_ms
     return min(empty_ms, unread_ms(evidence)) >= quiet_ms
+
+
+def _died(evidence: Evidence, left_ms: int) -> bool:
+    """Return whether the last member left records unread that a job at its regular end has read.
+
+    A member that leaves commits once more, and a job may end at the offsets that were the log ends at its start.
+    """
+    if had_read_all(evidence, left_ms):
+        return False
+    has_committed = any(consumed(span(polls, left_ms, polls[-1].at_ms)) > 0 for polls in evidence.partitions.values())
+    return not has_committed or unread_ms(evidence) >= _OLD_MS
+
+
+def is_between_runs(evidence: Evidence) -> bool:
+    """Return whether what an empty group has unread came since its last run, or is a remainder of it."""
+    if not unread_partitions(evidence) or is_abandoned(evidence):
+        return False
+    left = last_with_members(evidence)
+    return left is None or had_read_all(evidence, left.at_ms) or unread_ms(evidence) < _OLD_MS
 
 
 def is_read(evidence: Evidence) -> bool:

@@ -75,7 +75,8 @@ def rebalances_without_changes(polls: Sequence[GroupPoll]) -> list[GroupPoll]:
     return [
         polls[number]
         for number in range(2, len(polls))
-        if len({member_ids(poll.group) for poll in polls[number - 2 : number + 1]}) == 1
+        if polls[number].group.members
+        and len({member_ids(poll.group) for poll in polls[number - 2 : number + 1]}) == 1
         and _began(polls[number - 1], polls[number])
     ]
 

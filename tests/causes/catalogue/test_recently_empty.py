@@ -13,6 +13,18 @@ def test_a_reader_that_left_after_it_had_read_everything_explains_the_rest() -> 
     (finding,) = find(group.all_unexplained())
     assert finding.since == Since(time_of(2), time_of(3))
     assert finding.facts[0].client_id == "batch"
+    assert (
+        finding.summary
+        == "The group is Empty with 25 records unread, the oldest for 10 seconds: its next run may be due."
+    )
+
+
+def test_the_remainder_of_a_run_that_ended_at_its_regular_end_is_explained() -> None:
+    reader = member("batch", {"orders": [0]})
+    group = ObservedGroup(*[description(reader)] * 3, *[description()] * 3)
+    group.partition("orders", 0, committed=[90, 95, 100, 105, 105, 105], ends=line(100, 10))
+    assert [*find(group.all_unexplained())]
+    assert not [*find_empty(group.all_unexplained())]
 
 
 def test_an_empty_group_whose_lag_is_young_is_explained() -> None:

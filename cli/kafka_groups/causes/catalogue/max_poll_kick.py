@@ -21,7 +21,7 @@ from kafka_groups.causes.membership import (
 )
 from kafka_groups.causes.owners import partitions_of
 from kafka_groups.causes.sentences import count, name_member, name_partitions
-from kafka_groups.causes.series import is_unread_since, total_lag
+from kafka_groups.causes.series import lag_of, total_lag
 from kafka_groups.model import TopicPartition
 
 # One leave and one join are a restart, if the process has a new member id.
@@ -33,7 +33,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     polls = described_polls(evidence)
     for lives in lives_by_client(lives_of(polls)).values():
         held = {key for life in lives for key in partitions_of(life.member.assignment)} & evidence.unexplained
-        unread = {key for key in held if is_unread_since(evidence.partitions[key], polls[0].at_ms)}
+        unread = {key for key in held if lag_of(evidence.partitions[key])}
         if unread and _is_kicked(evidence, lives):
             yield _describe(evidence, lives, unread)
 

@@ -1,4 +1,4 @@
-"""The group has had no members for a short time, and had read everything before: a batch job, or a restart."""
+"""The group has no members and nothing old to read: a batch job between two runs, or a restart."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from kafka_groups.causes.cause import Cause, Order
 from kafka_groups.causes.emptiness import (
     QUIET_MS,
     empty_since,
-    had_read_all,
-    is_abandoned,
+    is_between_runs,
     is_empty,
     last_with_members,
-    unread_partitions,
+    unread_ms,
 )
 from kafka_groups.causes.evidence import Evidence, Need
 from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding
@@ -23,18 +22,16 @@ from kafka_groups.causes.series import total_lag
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    """Yield a finding if all that is unread was written after the last member left, or within the window."""
-    if not is_empty(evidence) or not unread_partitions(evidence) or is_abandoned(evidence):
+    """Yield a finding if the records that are unread came since the last member left, or shortly before."""
+    if not is_empty(evidence) or not is_between_runs(evidence):
         return
     left = last_with_members(evidence)
-    if left is not None and not had_read_all(evidence, left.at_ms):
-        return
     lag = total_lag(evidence.open_partitions())
     state = evidence.last.group.state
     members = left.group.members if left is not None else ()
     yield Finding(
-        summary=f"The group is {state}, and {count(lag, 'record')} came after it had read everything: "
-        "its next run may be due.",
+        summary=f"The group is {state} with {count(lag, 'record')} unread, the oldest for "
+        f"{count(unread_ms(evidence) // 1000, 'second')}: its next run may be due.",
         certainty=Certainty.LIKELY,
         facts=(
             *(
@@ -54,7 +51,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 
 CAUSE: Final = Cause(
     name="recently_empty",
-    title="the group has no members since a short time, and had read everything",
+    title="the group has no members, as between two runs of a job",
     kind=CauseKind.EXPLANATION,
     # A regular batch reader is the better explanation, so this comes after all others.
     order=Order.PARTIAL,
