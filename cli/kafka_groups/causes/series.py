@@ -108,3 +108,23 @@ def middle(values: Iterable[float]) -> float:
     """Return the median; 0.0 of nothing."""
     known = list(values)
     return median(known) if known else 0.0
+
+
+def nearest(polls: PartitionPolls, at_ms: int) -> PartitionPoll:
+    """Return the poll of a partition that is nearest to a time."""
+    return min(polls, key=lambda poll: abs(poll.at_ms - at_ms))
+
+
+def is_unread_since(polls: PartitionPolls, at_ms: int, *, markers: int = 0) -> bool:
+    """Return whether a record that was there at a time is still unread; False if an offset is unknown.
+
+    `markers` is the number of unread offsets that may be markers of transactions, which no consumer reads.
+    """
+    end = nearest(polls, at_ms).log_end
+    committed = polls[-1].committed
+    return end is not None and committed is not None and committed < end - markers
+
+
+def span(polls: PartitionPolls, from_ms: int, to_ms: int) -> PartitionPolls:
+    """Return the two polls of a partition that are nearest to two times."""
+    return nearest(polls, from_ms), nearest(polls, to_ms)
