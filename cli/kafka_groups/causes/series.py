@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafka_groups.causes.evidence import LogTime, PartitionPoll, PartitionPolls
 from kafka_groups.causes.finding import Since
@@ -50,6 +50,24 @@ def moves(polls: PartitionPolls) -> list[PartitionPoll]:
     """Return the polls that saw another commit than the poll before."""
     seen = with_commits(polls)
     return [after for before, after in pairwise(seen) if after.committed != before.committed]
+
+
+class Step(NamedTuple):
+    """Two polls, one after the other, that both know the commit and the log end."""
+
+    before: PartitionPoll
+    after: PartitionPoll
+
+    @property
+    def back(self) -> int:
+        """Return by how many records the commit went backwards; negative if it went on."""
+        return (self.before.committed or 0) - (self.after.committed or 0)
+
+
+def step_back(polls: PartitionPolls) -> Step | None:
+    """Return the last step at which the commit went backwards; None without, or if the log ended below the commit."""
+    back = [step for step in (Step(*pair) for pair in pairwise(with_commits(polls))) if step.back > 0]
+    return back[-1] if back and (back[-1].after.log_end or 0) >= (back[-1].before.committed or 0) else None
 
 
 def is_still(polls: PartitionPolls) -> bool:
