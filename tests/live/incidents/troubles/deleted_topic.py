@@ -8,8 +8,9 @@ def inject(stage: Stage) -> None:
     partitions = stage.random.choice([1, 3])
     stage.make_topic(partitions)
     other = stage.make_topic(1, topic=f"{stage.topic}-other")
-    for topic in (stage.topic, other):
-        stage.traffic.write(topic, 0, 50)
+    stage.traffic.write(other, 0, 50)
+    for partition in range(partitions):
+        stage.traffic.write(stage.topic, partition, 50)
     stage.commit(dict.fromkeys(range(partitions), stage.random.choice([0, 20])))
     stage.commit({0: 50}, topic=other)
     stage.later(stage.random.choice([6.0, 12.0]), stage.delete_topic)

@@ -12,12 +12,13 @@ def inject(stage: Stage) -> None:
     for partition in range(partitions):
         for age_s in range(900, 0, -60):
             stage.traffic.write(stage.topic, partition, 60 * rate, age_s=age_s)
+    stage.commit({partition: stage.log_end(partition) - 60 * rate for partition in range(partitions)})
     share = stage.random.choice([0.3, 0.6])
     stage.produce(dict.fromkeys(range(partitions), rate))
     for number in range(members):
         stage.start_application(client_id=f"app-{number}", rate=share * rate * partitions / members)
-    stage.await_commits(partitions)
-    stage.sleep(5.0)
+    stage.await_assignment(members=members)
+    stage.sleep(8.0)
 
 
 INCIDENT = Incident("too_little_capacity", inject)
