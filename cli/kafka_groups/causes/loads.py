@@ -33,9 +33,13 @@ def loads_of(evidence: Evidence) -> list[Load]:
     owned = owners(evidence.last.group)
     busy = busy_partitions(evidence)
     behind = behind_partitions(evidence)
+    of_member: dict[str, list[TopicPartition]] = {}
+    for key in busy:
+        if key in owned:
+            of_member.setdefault(owned[key].member_id, []).append(key)
     loads = []
     for member in evidence.last.group.members:
-        keys = [key for key in busy if owned.get(key) == member]
+        keys = of_member.get(member.member_id)
         if keys:
             loads.append(
                 Load(
