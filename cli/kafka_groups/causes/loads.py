@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from kafka_groups.causes.evidence import Evidence, PartitionPolls
 from kafka_groups.causes.owners import owners
 from kafka_groups.causes.pace import Pace, behind_partitions, busy_partitions, keeps_up, pace, sum_of
-from kafka_groups.causes.series import consumed, produced, rate
+from kafka_groups.causes.series import consumed, lag_of, produced, rate
 from kafka_groups.model import Member, TopicPartition
 
 _NEARLY_ALL: Final = 0.7
@@ -26,6 +26,16 @@ class Load(NamedTuple):
     written: float
     is_behind: bool
     keeps_up: bool
+
+
+def lagging_partitions(evidence: Evidence) -> dict[TopicPartition, PartitionPolls]:
+    """Return the partitions with a lag that no cause has explained, and that a member owns or may own."""
+    members = evidence.last.group.members
+    owned = owners(evidence.last.group)
+    may_own = any(member.assignment is None for member in members)
+    return {
+        key: polls for key, polls in evidence.open_partitions().items() if lag_of(polls) and (may_own or key in owned)
+    }
 
 
 def loads_of(evidence: Evidence) -> list[Load]:
