@@ -183,7 +183,7 @@ def _seldom_batch(random: Random) -> Simulation:
 
 
 def _seldom_commit(random: Random) -> Simulation:
-    return with_readers(_recovery(random), commit_s=60)
+    return with_readers(_recovery(random), commit_s=60, phase=random.uniform(0, 60))
 
 
 # Polls of 30 s cannot tell these from a stop. They are healthy.

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from kafka_groups.causes.evidence import Evidence, PartitionPolls
 from kafka_groups.causes.owners import owners
 from kafka_groups.causes.pace import Pace, behind_partitions, busy_partitions, keeps_up, pace, sum_of
-from kafka_groups.causes.series import consumed, produced, rate
+from kafka_groups.causes.series import consumed, lag_of, produced, rate
 from kafka_groups.model import Member, TopicPartition
 
 _NEARLY_ALL: Final = 0.7
@@ -28,14 +28,28 @@ class Load(NamedTuple):
     keeps_up: bool
 
 
+def lagging_partitions(evidence: Evidence) -> dict[TopicPartition, PartitionPolls]:
+    """Return the partitions with a lag that no cause has explained, and that a member owns or may own."""
+    members = evidence.last.group.members
+    owned = owners(evidence.last.group)
+    may_own = any(member.assignment is None for member in members)
+    return {
+        key: polls for key, polls in evidence.open_partitions().items() if lag_of(polls) and (may_own or key in owned)
+    }
+
+
 def loads_of(evidence: Evidence) -> list[Load]:
     """Return the loads of all members to whose partitions records were written."""
     owned = owners(evidence.last.group)
     busy = busy_partitions(evidence)
     behind = behind_partitions(evidence)
+    of_member: dict[str, list[TopicPartition]] = {}
+    for key in busy:
+        if key in owned:
+            of_member.setdefault(owned[key].member_id, []).append(key)
     loads = []
     for member in evidence.last.group.members:
-        keys = [key for key in busy if owned.get(key) == member]
+        keys = of_member.get(member.member_id)
         if keys:
             loads.append(
                 Load(

@@ -61,3 +61,9 @@ def test_without_earlier_log_ends_nothing_is_known_of_the_wait() -> None:
 def test_both_readings_of_a_stop_are_in_its_sentences() -> None:
     (finding,) = find(_group(committed=[1000] * 6).all_unexplained())
     assert "a commit that fails" in texts_of(finding)
+
+
+def test_partitions_that_no_member_owns_have_not_stopped() -> None:
+    group = _group(committed=[2100] * 6)
+    group.partition("old", 0, committed=[10] * 6, ends=[500] * 6).log_times("old", 0, (3600, 500))
+    assert not [*find(group.all_unexplained())]

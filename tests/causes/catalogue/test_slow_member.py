@@ -55,3 +55,13 @@ def test_members_that_changed_while_polls_watched_are_not_judged() -> None:
 
 def test_without_earlier_log_ends_no_member_is_called_slow() -> None:
     assert not [*find(_group([SLOW] * 2, [FAST] * 4).with_evidence(log_times={}).all_unexplained())]
+
+
+def test_a_member_that_reads_nothing_is_likely_slow_beside_ones_that_move() -> None:
+    (finding,) = find(_group([[3000] * 6] * 2, [FAST] * 4).all_unexplained())
+    assert finding.certainty is Certainty.LIKELY
+
+
+def test_others_that_do_not_move_are_no_measure_of_a_slow_member() -> None:
+    still = [[10_600] * 6] * 4
+    assert not [*find(_group([[3000] * 6] * 2, still).all_unexplained())]

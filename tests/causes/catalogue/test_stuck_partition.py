@@ -66,6 +66,19 @@ def test_the_only_partition_of_a_member_is_stuck_if_others_move() -> None:
     assert "it may hang" in finding.summary
 
 
+def test_a_slow_member_does_not_hide_a_stuck_partition_of_another() -> None:
+    group = _group(still=[70] * 6, other=line(90, 10))
+    group.with_evidence(
+        polls=tuple(
+            poll._replace(group=description(*poll.group.members, member("b", {"orders": [2]})))
+            for poll in group.evidence.polls
+        )
+    )
+    group.partition("orders", 2, committed=line(10, 5), ends=line(100, 10)).log_times("orders", 2, (300, 90))
+    (finding,) = find(group.all_unexplained())
+    assert finding.explains == {TopicPartition("orders", 0)}
+
+
 def test_without_earlier_log_ends_no_partition_is_stuck_within_30_seconds() -> None:
     group = _group(still=[70] * 6, other=line(90, 10)).with_evidence(log_times={})
     assert not [*find(group.all_unexplained())]

@@ -9,14 +9,15 @@ from kafka_groups.causes.cause import Cause, Order
 from kafka_groups.causes.evidence import Evidence, Need
 from kafka_groups.causes.facts import lag_facts
 from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding, Since
+from kafka_groups.causes.loads import lagging_partitions
 from kafka_groups.causes.pace import STOPPED_MS, has_same_members, stop_of, waits
 from kafka_groups.causes.sentences import count, name_duration, name_time
-from kafka_groups.causes.series import lag_of, total_lag
+from kafka_groups.causes.series import total_lag
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     """Yield a finding if no partition moves, and a record has waited for two minutes or more."""
-    lagging = {key: polls for key, polls in evidence.open_partitions().items() if lag_of(polls)}
+    lagging = lagging_partitions(evidence)
     stop = stop_of(evidence)
     if not lagging or stop is None or not has_same_members(evidence, stop.since.latest_ms):
         return

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from kafka_groups.causes.cause import Cause, Order
+from kafka_groups.causes.cause import Cause, Due, Order
 from kafka_groups.causes.evidence import Evidence, Need, PartitionPolls
 from kafka_groups.causes.facts import lag_facts
 from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding
@@ -65,5 +65,7 @@ CAUSE: Final = Cause(
     order=Order.EXPLANATION,
     needs=(Need.COMMITS, Need.LOG_ENDS),
     find=find,
+    # Three bursts with pauses of three polls do not fit in 30 seconds.
+    due=Due.HISTORY,
     place=30,
 )

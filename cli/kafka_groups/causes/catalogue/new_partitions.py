@@ -16,7 +16,7 @@ from kafka_groups.model import TopicPartition
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    """Yield a finding for each topic of which members own partitions, but not those with the highest numbers.
+    """Yield a finding for each topic whose partitions members own, except those with the highest numbers.
 
     Two polls with the same Stable members must have passed: a rebalance leaves partitions without an owner.
     """

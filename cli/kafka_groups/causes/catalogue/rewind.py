@@ -20,8 +20,8 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     """
     steps = {key: step for key, polls in evidence.partitions.items() if (step := step_back(polls)) is not None}
     same = {key: step for key, step in steps.items() if _is_same_topic(evidence, key)}
-    with_members = {poll.at_ms for poll in evidence.polls if poll.group.members}
-    resets = {key: step for key, step in same.items() if with_members.isdisjoint((step.before.at_ms, step.after.at_ms))}
+    empty = {poll.at_ms for poll in evidence.polls if not poll.group.members}
+    resets = {key: step for key, step in same.items() if {step.before.at_ms, step.after.at_ms} <= empty}
     late = {key: step for key, step in same.items() if key not in resets and _is_unread(evidence.partitions[key], step)}
     if resets:
         by_admin = all(step.after.leader_epoch is None for step in resets.values())

@@ -21,7 +21,7 @@ _SLOW: Final = 0.8
 def find(evidence: Evidence) -> Iterator[Finding]:
     """Yield a finding for each host with members that read less than the others and are behind on all they own."""
     loads = loads_of(evidence) if has_same_members(evidence) else []
-    others = [load for load in loads if load.keeps_up]
+    others = [load for load in loads if load.keeps_up and load.read]
     slow = [load for load in loads if load.is_behind and load.read < _SLOW * load.written]
     if not others or len(slow) > len(loads) / 2:
         return
@@ -35,7 +35,7 @@ def _describe(evidence: Evidence, slow: Sequence[Load], others: Sequence[Load]) 
     names = ", ".join(name_member(load.member) for load in slow)
     read, written = sum(load.read for load in slow), sum(load.written for load in slow)
     usual = middle(load.read for load in others)
-    reads_less = all(load.read < _SLOW * usual for load in slow)
+    reads_less = all(0 < load.read < _SLOW * usual for load in slow)
     return Finding(
         summary=f"{names}: {name_rate(read)} read of the {name_rate(written)} that are written to "
         f"{name_partitions(partitions)}. Others keep up, and the median of them reads {name_rate(usual)}.",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from kafka_groups.causes.cause import Cause, Order
@@ -23,33 +25,32 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     """
     owned = owners(evidence.last.group)
     waited = {key: _wait(evidence, key) for key, polls in evidence.open_partitions().items() if is_still(polls)}
-    stuck = [key for key, wait_ms in waited.items() if key in owned and wait_ms >= BEHIND_MS]
-    others = {*owned} - {*stuck}
+    stuck = {key for key, wait_ms in waited.items() if key in owned and wait_ms >= BEHIND_MS}
+    beside: dict[str, set[TopicPartition]] = {}
+    for key in owned.keys() - stuck:
+        beside.setdefault(owned[key].member_id, set()).add(key)
+    busy = Counter(owned[key].member_id for key in busy_partitions(evidence) if key in owned)
+    others_keep_up = bool(stuck) and _moves_of(evidence, owned.keys() - stuck) > 0
     for key in sorted(stuck, key=lambda key: (-lag_of(evidence.partitions[key]), key)):
-        beside = {other for other in others if owned[other].member_id == owned[key].member_id}
-        if most := _moves_of(evidence, beside):
+        owner = owned[key]
+        if most := _moves_of(evidence, beside.get(owner.member_id, set())):
             certainty = Certainty.STRONG if most > 1 else Certainty.LIKELY
-            yield _describe(evidence, key, owned[key], "other partitions of the same member move", certainty)
-        elif waited[key] >= STOPPED_MS and _is_alone(evidence, key, owned) and _moves_of(evidence, others):
+            yield _describe(evidence, key, owner, "other partitions of the same member move", certainty)
+        elif others_keep_up and waited[key] >= STOPPED_MS and busy[owner.member_id] <= 1:
             words = "the other members move, and its own has nothing else to read: it may hang"
-            yield _describe(evidence, key, owned[key], words, Certainty.LIKELY)
+            yield _describe(evidence, key, owner, words, Certainty.LIKELY)
 
 
 def _wait(evidence: Evidence, key: TopicPartition) -> int:
     return waits(evidence.partitions[key], evidence.log_times.get(key, ()))[-1]
 
 
-def _moves_of(evidence: Evidence, keys: set[TopicPartition]) -> int:
+def _moves_of(evidence: Evidence, keys: AbstractSet[TopicPartition]) -> int:
     """Return the most moves of one of these; 0 if one that moves is behind, as its member may read them in turn."""
     moving = {key: polls for key in keys if moves(polls := evidence.partitions.get(key, ()))}
     if not all(keeps_up(polls, evidence.log_times.get(key, ())) for key, polls in moving.items()):
         return 0
     return max((len(moves(polls)) for polls in moving.values()), default=0)
-
-
-def _is_alone(evidence: Evidence, key: TopicPartition, owned: Mapping[TopicPartition, Member]) -> bool:
-    busy = busy_partitions(evidence)
-    return not any(owned[other].member_id == owned[key].member_id for other in owned if other in busy and other != key)
 
 
 def _describe(evidence: Evidence, key: TopicPartition, owner: Member, beside: str, certainty: Certainty) -> Finding:
