@@ -86,6 +86,11 @@ def test_a_lag_without_a_finding_is_named_as_unexplained(mocker: MockerFixture) 
     assert document("empty")["groups"][0]["unexplained"] == [{"topic": "t", "partition": 0, "lag": 60}]
 
 
+def test_the_heading_counts_partitions_without_a_commit(cluster: FakeCluster) -> None:
+    cluster.add("new", state="Stable", members=[member("m", {"t": (0,)})])
+    assert run("why", "new").stdout.startswith("new: Stable, 1 member, 1 partition without a commit (6 polls")
+
+
 def test_json_has_the_findings_of_each_group_and_what_was_checked() -> None:
     empty, healthy = document("empty", "healthy")["groups"]
     (finding,) = empty["findings"]

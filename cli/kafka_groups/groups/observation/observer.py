@@ -25,7 +25,7 @@ _SHORTEST_S: Final = 5.0
 
 
 class Observer:
-    """Polls of selected groups, the newest ones of which are kept.
+    """Polls of selected groups. The newest ones are kept.
 
     The groups are selected at the first poll, which also lists the other groups and reads earlier offsets of logs. A
     later poll that fails as a whole has only its failure.

@@ -72,6 +72,11 @@ class Judgement(NamedTuple):
         known = [max(0, lag) for lag in lags if lag is not None]
         return sum(known) if known else None
 
+    @property
+    def uncommitted_partitions(self) -> int:
+        """Return how many partitions have no commit, or no known start offset, so that their lag is unknown."""
+        return sum(polls[-1].committed is None for polls in self.diagnosis.evidence.partitions.values())
+
 
 def judgement_of(diagnosis: Diagnosis, connection_words: Sequence[str]) -> Judgement:
     """Return a diagnosis with its rows; commands of this tool get the words that connect to the cluster."""
@@ -162,18 +167,12 @@ _FACT_SCHEMA: Final = object_schema(
         "broker": number_schema("The id of the broker that it is about, or null."),
     }
 )
-_SINCE_SCHEMA: Final[Schema] = {
-    "description": "When it began; null if that is unknown.",
-    "anyOf": [
-        {"type": "null"},
-        object_schema(
-            {
-                "earliest": time_schema("Not before this time; null if nothing bounds it.", nullable=True),
-                "latest": time_schema("Not after this time."),
-            }
-        ),
-    ],
-}
+_SINCE_SCHEMA: Final = object_schema(
+    {
+        "earliest": time_schema("Not before this time; null if nothing bounds it.", nullable=True),
+        "latest": time_schema("Not after this time."),
+    }
+) | {"description": "When it began; null if that is unknown.", "type": ["object", "null"]}
 FINDINGS: Final = View(
     (
         Column("", "at_ms", key="at", encode=encode_time, schema=time_schema("The time of the last poll.")),
@@ -258,6 +257,7 @@ def why_document(judgement: Judgement) -> Document:
         "state": group.state,
         "members": group.member_count,
         "lag": judgement.lag,
+        "uncommitted_partitions": judgement.uncommitted_partitions,
         "polls": len(evidence.polls),
         "first_poll": encode_time(evidence.polls[0].at_ms),
         "last_poll": encode_time(evidence.last.at_ms),
@@ -283,6 +283,9 @@ def why_schema() -> Schema:
         **View((GROUP, TYPE, STATE)).properties(),
         "members": number_schema("The number of members; null if it is unknown."),
         "lag": lag,
+        "uncommitted_partitions": number_schema(
+            "Partitions of members without a commit, or of a share group without a known start offset.", nullable=False
+        ),
         "polls": number_schema("The number of polls that observed the group.", nullable=False, minimum=1),
         "first_poll": time_schema("The time of the first of these polls."),
         "last_poll": time_schema("The time of the last of these polls."),

@@ -52,6 +52,8 @@ def _heading(judgement: Judgement) -> str:
         parts.append(count_of(group.member_count, "member"))
     if judgement.lag is not None:
         parts.append(f"{count(judgement.lag, 'record')} behind")
+    if judgement.uncommitted_partitions:
+        parts.append(f"{count_of(judgement.uncommitted_partitions, 'partition')} without a commit")
     polls = count_of(len(evidence.polls), "poll")
     duration = f" in {format_duration(evidence.duration_ms)}" if evidence.duration_ms else ""
     return f"{group.group}: {', '.join(parts)} ({polls}{duration})"
