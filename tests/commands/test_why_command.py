@@ -10,6 +10,7 @@ import pytest
 from kafka_groups.causes.catalogue import CAUSES
 from kafka_groups.causes.diagnosis import explain
 from kafka_groups.model import TopicPartition
+from kafka_groups.rendering.screen import inspect_streams
 from tests.fakes.fake_admin import FakeCluster, Outcome, failure, member, run, unreachable
 from tests.fakes.fake_terminal import pretend_terminal
 
@@ -86,6 +87,11 @@ def test_a_lag_without_a_finding_is_named_as_unexplained(mocker: MockerFixture) 
     assert document("empty")["groups"][0]["unexplained"] == [{"topic": "t", "partition": 0, "lag": 60}]
 
 
+def test_the_heading_counts_partitions_without_a_commit(cluster: FakeCluster) -> None:
+    cluster.add("new", state="Stable", members=[member("m", {"t": (0,)})])
+    assert run("why", "new").stdout.startswith("new: Stable, 1 member, 1 partition without a commit (6 polls")
+
+
 def test_json_has_the_findings_of_each_group_and_what_was_checked() -> None:
     empty, healthy = document("empty", "healthy")["groups"]
     (finding,) = empty["findings"]
@@ -131,6 +137,16 @@ def test_six_polls_are_spread_over_thirty_seconds(pauses: Pauses, cluster: FakeC
     # The clock stands almost still, so the fifth poll is five intervals away.
     assert 29 < pauses.seconds[-1] <= 30
     assert len(cluster.admin.describe_with_offsets.mock_calls) == 2 * 6
+
+
+def test_a_terminal_shows_the_progress_of_the_polls(mocker: MockerFixture) -> None:
+    bar = mocker.patch("kafka_groups.options.cluster_session.ProgressBar")
+    mocker.patch(
+        "kafka_groups.options.cluster_session.inspect_streams",
+        side_effect=lambda _colour: inspect_streams("never")._replace(err_is_terminal=True),
+    )
+    run("why", "empty", "--samples", "3")
+    assert bar.return_value.call_args_list[-3:] == [mocker.call("polls", done, 3) for done in (1, 2, 3)]
 
 
 def test_samples_and_interval_are_options(pauses: Pauses) -> None:

@@ -14,7 +14,7 @@ from kafka_groups.commands.why_options import (
     read_schedule,
 )
 from kafka_groups.options.connection import Connection
-from kafka_groups.rendering.views.why import FindingRow
+from kafka_groups.rendering.views.judgement import FindingRow
 
 
 def options(**values: str | int) -> WhyOptions:

@@ -64,7 +64,7 @@ def why(
     \b
     Examples:
       kafka-groups why billing -b localhost:9092
-      kafka-groups why --match 'bill.*' --fail-if 'certainty>=strong' -b localhost:9092
+      kafka-groups why --match 'bill.*' --samples 2 --interval 1s --format csv -b localhost:9092
     """
     require_selectors(selectors)
     schedule = read_schedule(options, output_format)

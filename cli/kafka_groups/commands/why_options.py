@@ -13,7 +13,7 @@ from kafka_groups.causes.finding import CauseKind, Certainty
 from kafka_groups.conditions import Condition, ConditionError, FieldType, parse_condition
 from kafka_groups.options.connection import Connection
 from kafka_groups.options.parameters import NAME, IntegerRange, combine_options, parse_option_duration
-from kafka_groups.rendering.views.why import FindingRow
+from kafka_groups.rendering.views.judgement import FindingRow
 from kafka_groups.settings import parse_duration
 
 F = TypeVar("F", bound=Callable[..., Any])

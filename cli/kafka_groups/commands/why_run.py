@@ -22,7 +22,8 @@ from kafka_groups.rendering.schemas import INTERRUPTED
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.stderr import print_failures
 from kafka_groups.rendering.times import format_time
-from kafka_groups.rendering.views.why import FINDINGS, Judgement, finding_entry, judgement_of, text_entry
+from kafka_groups.rendering.views.judgement import Judgement, judgement_of
+from kafka_groups.rendering.views.why import FINDINGS, finding_entry, text_entry
 from kafka_groups.rendering.views.why_text import why_lines
 from kafka_groups.rendering.writers import Writer, open_writer
 from kafka_groups.rendering.writers.text import TextWriter
@@ -77,7 +78,7 @@ def judge_once(session: ClusterSession, run: Run, *, has_condition: bool) -> Jud
     if interrupt is not None:
         failures.append(_interrupted(done, run.schedule.samples))
     is_unchecked = has_condition and not judgements
-    session.add_notes((*observer.last.notes, *(UNCHECKED_NOTES if is_unchecked and not failures else ())))
+    session.add_notes((*observer.notes, *(UNCHECKED_NOTES if is_unchecked and not failures else ())))
     try:
         session.write(
             map(run.entry_of, judgements),
@@ -100,7 +101,7 @@ def watch(session: ClusterSession, run: Run) -> None:
     session.disable_progress()
     endless = run.schedule._replace(samples=0)
     for done in _poll(session, observer, endless):
-        session.add_notes(observer.last.notes)
+        session.add_notes(observer.notes)
         if done > 1 and (done - 1) % watch_polls == 0:
             observer.read_transactions(session.deadline.renew())
             _write_judgement(session, observer, run)

@@ -12,6 +12,7 @@ from kafka_groups.groups.observation.observer import Observer
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.model import TopicPartition
 from tests.fakes.scripted_broker import changed
+from tests.fakes.scripted_cluster import Group
 from tests.groups.observation.observed_cluster import AT_MS, evidence_of, observed_cluster, observer_of, poll
 
 FIRST = TopicPartition("orders", 0)
@@ -25,6 +26,15 @@ def test_only_the_newest_polls_are_kept() -> None:
         evidence = observer.evidence()["billing"]
     assert [each.at_ms - AT_MS for each in evidence.polls] == [12_000, 18_000, 24_000]
     assert [each.at_ms for each in evidence.partitions[FIRST]] == [each.at_ms for each in evidence.polls]
+
+
+def test_notes_of_the_first_poll_are_kept() -> None:
+    cluster = observed_cluster()
+    cluster.groups |= {f"other-{number}": Group(coordinator=2) for number in range(200)}
+    with cluster, cluster.admin() as admin:
+        observer = observer_of(admin, "billing")
+        poll(observer, admin, 3)
+    assert [note.kind for note in observer.notes] == ["other_groups_sampled"]
 
 
 def test_earlier_offsets_of_logs_are_ascending_and_end_with_the_first_poll() -> None:

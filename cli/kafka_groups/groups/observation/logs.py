@@ -89,7 +89,7 @@ def read_logs(
 
 
 def _unknown_logs(topics: Results[str, Topic], keys: Iterable[TopicPartition]) -> dict[TopicPartition, Failure]:
-    """Return the failures of partitions whose topic failed, and of those that exist and have no leader.
+    """Return the failures of partitions whose topic failed, or that exist and have no leader.
 
     A request to a leader that does not exist would wait for one until the deadline.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import islice
 from typing import Final
 
@@ -11,6 +11,7 @@ from kafka_groups.admin.api import Admin, Deadline, TimePlan
 from kafka_groups.causes.evidence import Evidence
 from kafka_groups.errors import AdminError, AuthenticationFailedError
 from kafka_groups.groups import steps
+from kafka_groups.groups.notes import Note
 from kafka_groups.groups.observation.evidence import Background, collect_evidence
 from kafka_groups.groups.observation.logs import MOST_LOOKUPS, LogTimes, read_log_times
 from kafka_groups.groups.observation.other_groups import OtherGroups, choose_others
@@ -25,7 +26,7 @@ _SHORTEST_S: Final = 5.0
 
 
 class Observer:
-    """Polls of selected groups, the newest ones of which are kept.
+    """Polls of selected groups. The newest ones are kept.
 
     The groups are selected at the first poll, which also lists the other groups and reads earlier offsets of logs. A
     later poll that fails as a whole has only its failure.
@@ -38,11 +39,17 @@ class Observer:
         self._polls: deque[Poll] = deque(maxlen=most_polls)
         self._selection: Selection | None = None
         self._background = Background(interval_ms=interval_ms)
+        self._notes: dict[Note, None] = {}
 
     @property
     def last(self) -> Poll:
         """Return the newest poll."""
         return self._polls[-1]
+
+    @property
+    def notes(self) -> Collection[Note]:
+        """Return the notes of all polls, each once."""
+        return self._notes.keys()
 
     @property
     def is_begun(self) -> bool:
@@ -66,6 +73,7 @@ class Observer:
         else:
             poll = self._poll_again(self._selection, at_ms, deadline)
         self._polls.append(poll)
+        self._notes |= dict.fromkeys(poll.notes)
         return poll
 
     def read_transactions(self, deadline: Deadline) -> None:

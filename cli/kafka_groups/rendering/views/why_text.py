@@ -7,33 +7,37 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Final
 
-from kafka_groups.causes.finding import CauseKind, Since
+from kafka_groups.causes.finding import CauseKind, Certainty, Since
 from kafka_groups.causes.sentences import count, name_partitions
 from kafka_groups.rendering.counts import count_of
 from kafka_groups.rendering.durations import format_duration
 from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.views.why import FindingRow, Judgement
+from kafka_groups.rendering.views.judgement import FindingRow, Judgement
+from kafka_groups.rendering.writers.text import Line
 
 _INDENT: Final = " " * 4
 _LABEL_WIDTH: Final = 12
+# Facts of a finding; a group may have thousands of partitions.
+_MOST_FACTS: Final = 10
+_STYLES: Final = {Certainty.CERTAIN: "bold red", Certainty.STRONG: "bold red", Certainty.LIKELY: "bold yellow"}
 # A narrower window folds lines no further.
 _MIN_WIDTH: Final = 40
 
 
-def why_lines(judgement: Judgement, screen: Screen) -> Iterator[str]:
+def why_lines(judgement: Judgement, screen: Screen) -> Iterator[Line]:
     """Yield the lines on a group. Only a terminal folds them, and never those of commands."""
     width = max(screen.width, _MIN_WIDTH) if screen.out_is_terminal and screen.width else None
-    yield _heading(judgement)
+    yield Line(_heading(judgement), "bold")
     rows = judgement.rows
     has_trouble = any(row.kind is CauseKind.TROUBLE for row in rows)
     if not has_trouble:
         yield from _without_trouble(judgement, width)
     for row in rows:
-        yield ""
+        yield Line("")
         yield from _finding(row, width)
     yield from _unexplained(judgement, width)
     if judgement.checked or judgement.untested:
-        yield ""
+        yield Line("")
     if judgement.checked:
         yield from _fold(f"Checked and not found: {', '.join(judgement.checked)}.", "", width)
     if judgement.untested:
@@ -52,33 +56,45 @@ def _heading(judgement: Judgement) -> str:
         parts.append(count_of(group.member_count, "member"))
     if judgement.lag is not None:
         parts.append(f"{count(judgement.lag, 'record')} behind")
+    if judgement.uncommitted_partitions:
+        parts.append(f"{count_of(judgement.uncommitted_partitions, 'partition')} without a commit")
     polls = count_of(len(evidence.polls), "poll")
     duration = f" in {format_duration(evidence.duration_ms)}" if evidence.duration_ms else ""
     return f"{group.group}: {', '.join(parts)} ({polls}{duration})"
 
 
-def _without_trouble(judgement: Judgement, width: int | None) -> Iterator[str]:
+def _without_trouble(judgement: Judgement, width: int | None) -> Iterator[Line]:
     if judgement.diagnosis.unexplained:
         return
     yield from _fold("Nothing wrong was found.", _INDENT, width)
 
 
-def _finding(row: FindingRow, width: int | None) -> Iterator[str]:
+def _finding(row: FindingRow, width: int | None) -> Iterator[Line]:
     lead = f"{row.rank}. {row.certainty.word.upper()}  {row.cause}  "
     if row.kind is CauseKind.EXPLANATION:
         lead += "(no trouble) "
-    yield from _fold(lead + row.summary, "", width, hanging=_INDENT)
+    style = _STYLES[row.certainty] if row.kind is CauseKind.TROUBLE else "bold"
+    yield from _fold(lead + row.summary, "", width, hanging=_INDENT, style=style)
     if row.since is not None:
         yield from _labelled("since", _since(row.since, row.at_ms), width)
-    for number, fact in enumerate(row.evidence):
-        yield from _labelled("" if number else "evidence", fact.text, width)
+    for number, text in enumerate(_evidence(row)):
+        yield from _labelled("" if number else "evidence", text, width)
     yield from _labelled("refuted by", row.refuted_by, width)
     yield from _labelled("next", row.next_step, width)
     if row.next_command is not None:
-        yield _INDENT + row.next_command
+        yield Line(_INDENT + row.next_command)
 
 
-def _unexplained(judgement: Judgement, width: int | None) -> Iterator[str]:
+def _evidence(row: FindingRow) -> Iterator[str]:
+    """Yield the first sentences of the evidence, and how many more there are."""
+    for fact in row.evidence[:_MOST_FACTS]:
+        yield fact.text
+    others = len(row.evidence) - _MOST_FACTS
+    if others > 0:
+        yield f"… and {others:,} more, which --format json has."
+
+
+def _unexplained(judgement: Judgement, width: int | None) -> Iterator[Line]:
     diagnosis = judgement.diagnosis
     keys = diagnosis.unexplained
     if not keys:
@@ -86,7 +102,7 @@ def _unexplained(judgement: Judgement, width: int | None) -> Iterator[str]:
     partitions = diagnosis.evidence.partitions
     lag = sum(partitions[key][-1].lag or 0 for key in keys)
     duration = format_duration(diagnosis.evidence.duration_ms)
-    yield ""
+    yield Line("")
     text = (
         f"{count(lag, 'record')} behind on {name_partitions(keys)}, and no cause was found in {duration}; observe the "
         f"group for longer, such as with --samples 12 --interval 10s."
@@ -108,22 +124,23 @@ def _moment(at_ms: int, now_ms: int) -> str:
     return at.strftime("%H:%M:%S UTC" if is_today else "%Y-%m-%d %H:%M:%S UTC")
 
 
-def _labelled(label: str, text: str, width: int | None) -> Iterator[str]:
+def _labelled(label: str, text: str, width: int | None) -> Iterator[Line]:
     lead = f"{_INDENT}{label:<{_LABEL_WIDTH}}"
     return _fold(text, lead, width, hanging=" " * len(lead))
 
 
-def _fold(text: str, lead: str, width: int | None, *, hanging: str | None = None) -> Iterator[str]:
+def _fold(text: str, lead: str, width: int | None, *, hanging: str | None = None, style: str = "") -> Iterator[Line]:
     """Yield a text as lines of a window of this width; as one line without a window."""
     if width is None:
-        yield lead + text
+        yield Line(lead + text, style)
         return
     rest = lead if hanging is None else hanging
-    yield from textwrap.wrap(
+    for line in textwrap.wrap(
         text,
         width,
         initial_indent=lead,
         subsequent_indent=rest,
         break_long_words=False,
         break_on_hyphens=False,
-    )
+    ):
+        yield Line(line, style)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from kafka_groups.groups.notes import Note
 from kafka_groups.model import Failure
@@ -11,10 +11,17 @@ from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.screen import Screen, escape_controls
 
 
+class Line(NamedTuple):
+    """A line of a text. `style` is one of rich, such as `bold red`, for output with colours; empty for none."""
+
+    text: str
+    style: str = ""
+
+
 class TextWriter:
     """A writer of the lines of each row, with a blank line between two rows. A terminal gets no control characters."""
 
-    def __init__(self, screen: Screen, lines_of: Callable[[Any, Screen], Iterable[str]]) -> None:
+    def __init__(self, screen: Screen, lines_of: Callable[[Any, Screen], Iterable[Line]]) -> None:
         self._screen = screen
         self._lines_of = lines_of
         self._is_fresh = True
@@ -24,13 +31,19 @@ class TextWriter:
         for row in entry.rows:
             lines = [*self._lines_of(row, self._screen)]
             if self._screen.names_clusters and entry.cluster is not None:
-                lines.insert(0, f"Cluster {entry.cluster.name}:")
+                lines.insert(0, Line(f"Cluster {entry.cluster.name}:"))
             if not self._is_fresh:
                 self._screen.out.write("\n")
             self._is_fresh = False
-            if self._screen.out_is_terminal:
-                lines = [escape_controls(line) for line in lines]
-            self._screen.out.writelines(line + "\n" for line in lines)
+            self._screen.out.writelines(self._show(line) + "\n" for line in lines)
 
     def end(self, notes: Iterable[Note], failures: Iterable[Failure], *, status: str) -> None:
         """Write nothing: notes and failures are printed on stderr."""
+
+    def _show(self, line: Line) -> str:
+        text = escape_controls(line.text) if self._screen.out_is_terminal else line.text
+        if not (self._screen.colour and line.style):
+            return text
+        from rich.style import Style
+
+        return Style.parse(line.style).render(text)
