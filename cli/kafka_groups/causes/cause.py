@@ -39,6 +39,11 @@ def has_offsets(kind: Kind) -> bool:
     return kind.has_offsets
 
 
+def has_coordinator(_kind: Kind) -> bool:
+    """Return True: a group of any kind has a coordinator."""
+    return True
+
+
 def has_start_offsets(kind: Kind) -> bool:
     """Return whether groups of a kind have start offsets."""
     return kind.has_start_offsets

@@ -23,7 +23,7 @@ def test_another_topic_id_is_certain_and_bounds_the_time() -> None:
     assert finding.certainty is Certainty.CERTAIN
     assert finding.since == Since(time_of(1), time_of(2))
     assert finding.explains == {KEY}
-    assert finding.next_command == "kafka-groups reset g --topic orders --to-earliest -b b1:9092"
+    assert finding.next_command == "kafka-groups reset g --topic orders --to-earliest"
     assert "commit on orders-0 is 500, and its log ends at 7" in texts_of(finding)
 
 

@@ -48,14 +48,12 @@ def _describe(evidence: Evidence, topic: str, keys: list[TopicPartition]) -> Fin
         refuted_by="A description of the topic by another broker, with partitions.",
         next_step=f"If the topic is still needed, create it again. If not, remove {topic} from the subscription of the "
         "members; offsets without a topic can be deleted.",
-        next_command=None if has_members else _plan_to_delete(evidence, topic),
+        next_command=None
+        if has_members
+        else command("kafka-groups", "delete-offsets", evidence.group, "--topic", topic),
         since=since,
         explains=frozenset(keys),
     )
-
-
-def _plan_to_delete(evidence: Evidence, topic: str) -> str:
-    return command("kafka-groups", "delete-offsets", evidence.group, "--topic", topic, "-b", evidence.bootstrap_server)
 
 
 CAUSE: Final = Cause(

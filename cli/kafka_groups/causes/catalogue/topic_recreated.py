@@ -53,14 +53,13 @@ def _describe(
     summary = f"The topic {topic} was deleted and recreated{when}: its offsets began again at 0."
     if not since:
         summary = f"Commits on {topic} are above the log ends: it was recreated, or its logs were truncated."
-    reset = ("kafka-groups", "reset", evidence.group, "--topic", topic, "--to-earliest", "-b")
     return Finding(
         summary=summary,
         certainty=Certainty.CERTAIN if since else Certainty.LIKELY,
         facts=tuple(facts),
         refuted_by="The same topic id before and now: then the leader lost records (an unclean leader election).",
         next_step="Decide where the group reads on: a commit on the old topic is no position in the new one.",
-        next_command=command(*reset, evidence.bootstrap_server),
+        next_command=command("kafka-groups", "reset", evidence.group, "--topic", topic, "--to-earliest"),
         since=since,
         explains=frozenset(keys if since else beyond),
     )
