@@ -23,11 +23,11 @@ def test_a_later_poll_costs_a_request_per_coordinator_and_three_per_leader() -> 
     assert after - before == {"DescribeGroups": 2, "OffsetFetch": 3, "Metadata": 1, "ListOffsets": 6}
 
 
-def test_the_first_poll_lists_groups_and_reads_six_earlier_times() -> None:
+def test_the_first_poll_lists_groups_and_reads_seven_earlier_times() -> None:
     with observed_cluster() as cluster, cluster.admin() as admin:
         poll(observer_of(admin, "billing", "checkout"), admin)
         requests = cluster.requests()
-    assert (requests["ListGroups"], requests["FindCoordinator"], requests["ListOffsets"]) == (2, 0, 6 + 6 * 2)
+    assert (requests["ListGroups"], requests["FindCoordinator"], requests["ListOffsets"]) == (2, 0, 6 + 7 * 2)
 
 
 def test_a_partition_has_its_commit_and_the_offsets_of_its_log() -> None:

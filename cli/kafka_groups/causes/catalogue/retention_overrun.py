@@ -18,9 +18,12 @@ _PURGED: Final = "-repartition"
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    """Yield one finding for all partitions whose log starts above the commit, now or at an earlier poll."""
+    """Yield one finding for all partitions whose log starts above the commit, now or at an earlier poll.
+
+    They may be explained already: whatever stopped the group, these records are lost.
+    """
     lost: dict[TopicPartition, PartitionPoll] = {}
-    for key, polls in evidence.open_partitions().items():
+    for key, polls in evidence.partitions.items():
         below = [poll for poll in polls if lost_records(poll)]
         if below and not (len(below) == 1 < len(polls) and key.topic.endswith(_PURGED)):
             lost[key] = below[-1]

@@ -17,6 +17,10 @@ from kafka_groups.causes.sentences import console_consumer, name_duration, name_
 from kafka_groups.causes.series import is_still, lag_of, moves, unmoved_since
 from kafka_groups.model import Member, TopicPartition
 
+# Below this time a partition is not compared with others: a commit interval may be as long.
+_SHORT_WAIT_MS: Final = 20_000
+_OFTEN: Final = 3
+
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     """Yield a finding for each partition that stands still beside partitions that keep up.

@@ -16,7 +16,7 @@ Offsets = Results[TopicPartition, int | None]
 
 _MINUTE_MS: Final = 60_000
 # How long before the first poll the offsets of logs are looked up, in ms.
-_AGES_MS: Final = tuple(minutes * _MINUTE_MS for minutes in (1, 5, 15, 60, 360, 1_440))
+_AGES_MS: Final = tuple(minutes * _MINUTE_MS for minutes in (1, 2, 5, 15, 60, 360, 1_440))
 # A leader reads its time index and then records for each partition and time: some 0.1 ms if both are in memory.
 MOST_LOOKUPS: Final = 1_000
 

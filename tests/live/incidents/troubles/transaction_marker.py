@@ -12,6 +12,8 @@ def inject(stage: Stage) -> None:
     stage.commit(dict.fromkeys(range(partitions), 10))
     stage.start_application(hang_after=0.01)
     stage.await_assignment(members=1)
+    # A younger lag may be a pause.
+    stage.sleep(65.0)
 
 
 INCIDENT = Incident("transaction_marker", inject)
