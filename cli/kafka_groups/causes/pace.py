@@ -19,6 +19,8 @@ from kafka_groups.model import TopicPartition
 BEHIND_MS: Final = 60_000
 # A wait without a commit; `verdicts.Limits.stop_after_ms` is the same.
 STOPPED_MS: Final = 120_000
+# A growth over fewer commits may be chance.
+_STEADY_MOVES: Final = 4
 # Fewer polls show no rate.
 MIN_POLLS: Final = 4
 # Below this share of what is written, a reader is slower than its producers.
@@ -93,10 +95,15 @@ def _wait(poll: PartitionPoll, ends: Iterable[LogTime]) -> int:
 
 
 def is_behind(polls: PartitionPolls, log_times: Sequence[LogTime] = ()) -> bool:
-    """Return whether the last commit left a record that had waited a minute, or none came for two minutes."""
+    """Return whether the last commit left a record that had waited a minute, or none came for two minutes.
+
+    A lag that grows steadily is behind before a minute has passed.
+    """
     known = waits(polls, log_times)
     if not known or not lag_of(polls):
         return False
+    if grows_steadily(polls):
+        return True
     moved = moves(polls)
     times = [poll.at_ms for poll in with_commits(polls)]
     after_move = known[times.index(moved[-1].at_ms)] if moved else 0
@@ -104,9 +111,23 @@ def is_behind(polls: PartitionPolls, log_times: Sequence[LogTime] = ()) -> bool:
 
 
 def keeps_up(polls: PartitionPolls, log_times: Sequence[LogTime] = ()) -> bool:
-    """Return whether no poll saw a record that had waited a minute; False if no poll knows it."""
+    """Return whether no poll saw a record that had waited a minute, nor a steady growth; False if no poll knows it."""
     known = waits(polls, log_times)
-    return bool(known) and max(known) < BEHIND_MS
+    return bool(known) and max(known) < BEHIND_MS and not grows_steadily(polls)
+
+
+def grows_steadily(polls: PartitionPolls) -> bool:
+    """Return whether each commit, of four or more, left more unread than the one before, and the last far more.
+
+    What a reader that keeps up leaves unread is at most what was written until the next commit: one move.
+    """
+    moved = moves(polls)
+    left = [max(0, poll.lag or 0) for poll in moved]
+    if len(left) < _STEADY_MOVES or any(after <= before for before, after in pairwise(left)):
+        return False
+    seen = with_commits(polls)
+    steps = [(after.committed or 0) - (before.committed or 0) for before, after in pairwise(seen)]
+    return left[-1] > 2 * max(steps)
 
 
 def behind_partitions(evidence: Evidence) -> dict[TopicPartition, PartitionPolls]:

@@ -109,7 +109,7 @@ class Observer:
     def _poll_again(self, selection: Selection, at_ms: int, deadline: Deadline) -> Poll:
         plan = TimePlan(self._limit(deadline), poll_steps())
         try:
-            return read_poll(self._admin, selection, self._background.others.coordinators, at_ms, plan)
+            return read_poll(self._admin, selection, self._background.others.coordinators, at_ms, plan, self.last)
         except AuthenticationFailedError:
             raise
         except AdminError as error:
