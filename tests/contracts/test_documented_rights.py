@@ -18,7 +18,9 @@ TABLES = {
 }
 _OPERATION = re.compile(r"\b(DESCRIBE_CONFIGS|DESCRIBE|READ|WRITE|DELETE|ALTER|CREATE)\b")
 CONNECTED = [
-    " ".join(words) for words, command in COMMANDS.items() if any(p.name == "bootstrap_server" for p in command.params)
+    " ".join(words)
+    for words, command in COMMANDS.items()
+    if any("--profile" in parameter.opts for parameter in command.params)
 ]
 CHANGES = ("reset", "delete", "delete-offsets", "remove-members", "undo")
 
