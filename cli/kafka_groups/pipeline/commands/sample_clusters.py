@@ -5,8 +5,8 @@ from __future__ import annotations
 import queue
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import closing, suppress
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final
 
@@ -165,14 +165,16 @@ def _sample_once(samples: ClusterSamples, run: Run) -> None:
 
 def _sample_repeatedly(samples: ClusterSamples, run: Run, interval_s: float) -> None:
     """Sample until interrupted, or until no cluster can be sampled, with a line for each sample."""
-    for outcome in _read_repeatedly(samples, interval_s):
-        print_warnings(outcome.reader.warnings)
-        line = samples.add(outcome)
-        if line is not None:
-            run.print_note(f"{timestamp()} {line}")
+    # At a signal the threads stop before their clients are closed; an exception alone does not end a generator.
+    with closing(_read_repeatedly(samples, interval_s)) as outcomes:
+        for outcome in outcomes:
+            print_warnings(outcome.reader.warnings)
+            line = samples.add(outcome)
+            if line is not None:
+                run.print_note(f"{timestamp()} {line}")
 
 
-def _read_repeatedly(samples: ClusterSamples, interval_s: float) -> Iterator[Outcome[SampleReading]]:
+def _read_repeatedly(samples: ClusterSamples, interval_s: float) -> Generator[Outcome[SampleReading], None, None]:
     """Read each cluster at this interval in a thread of its own, so that a slow one delays no other.
 
     The threads end with the process, or at the end of this generator.
