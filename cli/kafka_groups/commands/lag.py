@@ -68,6 +68,9 @@ def lag(
     back), STOP (it does not move), or UNKNOWN (not enough polls yet); RULE is the rule that gave it. With --watch,
     --timeout is for each poll; the exit code is that of the last poll.
 
+    With several profiles, --top and --fail-if are over the rows of all clusters, and a cluster that fails is one error.
+    --watch tries it again at the next poll. The file of --polls keeps the polls of each cluster apart.
+
     A condition of --fail-if compares keys of --format json (lag, members, state, messages_lost, …) by < <= > >= == !=
     and joins comparisons by and, or and parentheses. A comparison with a missing value is never true. note==WORD holds
     if WORD is one of the notes, note!=WORD if it is none. If no group matches, the condition is not checked.
@@ -82,6 +85,7 @@ def lag(
     Examples:
       kafka-groups lag -b localhost:9092
       kafka-groups lag --by partition --top 10 -b localhost:9092
+      kafka-groups lag --profile east,west --watch 10s
     """
     request = read_request(selectors, options, output_format)
     if connection.profiles:

@@ -106,7 +106,7 @@ def test_a_file_keeps_the_histories_of_clusters_apart() -> None:
 @pytest.mark.parametrize(
     "damage", [('partitions": 1', 'partitions": 2'), ('clusters": 2', 'clusters": 1'), ('"b"', '"a"')]
 )
-def test_a_file_whose_sections_cannot_be_told_apart_is_refused(damage: tuple[str, str]) -> None:
+def test_a_file_whose_sections_do_not_add_up_is_refused(damage: tuple[str, str]) -> None:
     sections = {cluster: format_section(history_of(("g", 1, 5)), cluster) for cluster in "ab"}
     text = format_file(PollsScope("uncommitted"), sections)
     with pytest.raises(PollsFileError, match="damaged"):
