@@ -58,7 +58,7 @@ _CHECK_S: Final = 60.0
 def exporter(*, selectors: Selectors, options: ExporterOptions, connection: Connection) -> None:
     """Serve the lag of groups to Prometheus.
 
-    The server speaks HTTP. /metrics has the metrics of `lag --format openmetrics`, those of all profiles with the label cluster, and
+    The server speaks HTTP. /metrics has the metrics of `lag --format openmetrics`, with the label cluster, and
     kafka_groups_up of each cluster: 0 if its last poll failed, and then it has no other values. /healthz responds while
     the process runs, /readyz once a cluster is up. Each scrape polls, unless --max-age or --interval say otherwise;
     scrapes at the same time share a poll, and the scrape timeout that Prometheus sends limits it.
