@@ -32,7 +32,9 @@ def lines_of(series: PartitionSeries, groups: Sequence[tuple[GroupDescription, l
     """Return the lines of a poll."""
     series.begin()
     assert list(series.watch(groups, "c")) == groups
-    lines = [line for each in series.lines.values() for text in each.texts for line in text.split("\n") if line]
+    lines = [
+        line for each in series.lines.values() for text in each.texts for line in text.decode().split("\n") if line
+    ]
     assert len(lines) == sum(each.series for each in series.lines.values())
     return set(lines)
 

@@ -150,9 +150,12 @@ class ClusterSamples:
             lines.setdefault(name, []).append(text.encode())
         parts = self._options.part_metrics()
         if self._has_numbers_only:
+            # What is joined is not kept: the lines of a large cluster are in memory once.
             by_group = self._partitions.lines
-            shown = (by_group[total.group] for total in totals if total.group in by_group)
-            return lines | _join(parts, shown)
+            shown = (by_group.pop(total.group) for total in totals if total.group in by_group)
+            lines |= _join(parts, shown)
+            by_group.clear()
+            return lines
         rows = [row for group in groups for row in group.rows]
         for name, text in RowSamples(parts).format(rows, cluster):
             lines.setdefault(name, []).append(text.encode())
@@ -165,10 +168,10 @@ def _count_series(metrics: Iterable[Metric], rows: Sequence[LagRow]) -> int:
 
 
 def _join(metrics: Sequence[Metric], groups: Iterable[GroupLines]) -> dict[str, list[bytes]]:
-    """Return the encoded lines of groups by metric, in parts."""
+    """Return the lines of groups by metric, in parts."""
     lines: dict[str, list[bytes]] = {metric.name: [] for metric in metrics}
     rest = iter(groups)
     while chunk := [*islice(rest, _CHUNK)]:
         for metric, texts in zip(metrics, zip(*(group.texts for group in chunk), strict=True), strict=True):
-            lines[metric.name].append("".join(texts).encode())
+            lines[metric.name].append(b"".join(texts))
     return lines

@@ -22,18 +22,21 @@ class _Templates(NamedTuple):
     """The lines of a group with a place for each value, by metric, and what the labels were made of."""
 
     identity: tuple[object, ...]
-    texts: tuple[str, ...]
+    texts: tuple[bytes, ...]
 
 
 class GroupLines(NamedTuple):
-    """The lines of a group, by metric, and the number of its series."""
+    """The encoded lines of a group, by metric, and the number of its series."""
 
-    texts: tuple[str, ...]
+    texts: tuple[bytes, ...]
     series: int
 
 
 class PartitionSeries:
-    """The lines of the partitions of each group; labels are kept from one poll to the next."""
+    """The lines of the partitions of each group; labels are kept from one poll to the next.
+
+    `lines` are those of the current poll, by group. The caller removes what it has used: they are large.
+    """
 
     def __init__(self, metrics: Sequence[Metric]) -> None:
         self._metrics = metrics
@@ -70,9 +73,9 @@ class PartitionSeries:
 
     def _make_templates(
         self, group: str, group_type: str | None, rows: Iterable[OffsetRow], cluster: str
-    ) -> tuple[str, ...]:
+    ) -> tuple[bytes, ...]:
         labels = [label.replace("%", "%%") for label in _format_labels(group, group_type, rows, cluster)]
-        return tuple("".join([f"{metric.name}{label} %d\n" for label in labels]) for metric in self._metrics)
+        return tuple("".join([f"{metric.name}{label} %d\n" for label in labels]).encode() for metric in self._metrics)
 
     def _format_known(self, group: str, group_type: str | None, rows: Sequence[OffsetRow], cluster: str) -> GroupLines:
         """Return the lines of partitions; those without a value have no sample."""
@@ -85,7 +88,7 @@ class PartitionSeries:
             ]
             for metric, value_of in zip(self._metrics, self._values, strict=True)
         ]
-        return GroupLines(tuple(map("".join, lines)), sum(map(len, lines)))
+        return GroupLines(tuple("".join(each).encode() for each in lines), sum(map(len, lines)))
 
 
 def _format_labels(group: str, group_type: str | None, rows: Iterable[OffsetRow], cluster: str) -> list[str]:
