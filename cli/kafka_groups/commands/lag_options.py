@@ -100,7 +100,7 @@ _OPTIONS: Final[tuple[Callable[[Any], Any], ...]] = (
         "--metrics-file",
         metavar="FILE",
         shell_complete=offer("files"),
-        help="Also write the metrics of --format openmetrics to FILE, in one step and in Prometheus' text format, for node_exporter's textfile "
+        help="Also write the metrics of --format openmetrics to FILE, in one step, for node_exporter's textfile "
         "collector.",
     ),
     click.option(
