@@ -114,6 +114,10 @@ class ClusterReader:
         finally:
             self._is_running = False
 
+    def allow_login(self) -> None:
+        """Let the next run repeat a login that was refused, for a cluster that accepted it before."""
+        self._refused = None
+
     def close(self) -> None:
         """Close the connections, unless a thread still uses them: it ends with the process after a signal."""
         if self.session is not None and not self._is_running:
