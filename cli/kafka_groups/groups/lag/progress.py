@@ -158,12 +158,15 @@ def _highest_of(seen: Observation) -> int:
     return min(seen.offset, seen.end)
 
 
-def _add_wait(strengths: Sequence[int], at_ms: int, wait_ms: int) -> tuple[int, ...]:
+# Partitions of one poll have moved at few different times.
+@lru_cache(maxsize=4_096)
+def _add_wait(strengths: tuple[int, ...], at_ms: int, wait_ms: int) -> tuple[int, ...]:
     """Return the strongest waits with one that ended now."""
     return tuple(sorted((*strengths, wait_strength(wait_ms, at_ms)), reverse=True)[:WAITS])
 
 
-def _usual_wait(strengths: Sequence[int], now_ms: int) -> int:
+@lru_cache(maxsize=4_096)
+def _usual_wait(strengths: tuple[int, ...], now_ms: int) -> int:
     """Return the second longest wait, or the only one, as it counts now, in ms; 0 without any."""
     if not strengths:
         return 0
