@@ -176,6 +176,7 @@ CASES: Mapping[NoteKind, Case] = {
     NoteKind.SUMMARY: Case("delete a"),
     NoteKind.KNOWN_RESET: Case("lag a", "a", prepare=poll_before_reset),
     NoteKind.RETENTION_UNKNOWN: Case("lag a --time", prepare=refuse_configurations),
+    NoteKind.TROUBLE: Case("lag a", "a"),
     NoteKind.WAITING: Case("wait nope --until lag<=0 --for 1ms", "nope"),
 }
 
@@ -188,8 +189,9 @@ def notes_of(outcome: Outcome) -> list[tuple[str, str | None]]:
 
 
 def test_every_kind_of_note_has_a_case() -> None:
-    # The note on one cluster of several profiles is in test_several_clusters.
-    assert CASES.keys() == set(NoteKind) - {NoteKind.SAME_CLUSTER}
+    # The note on one cluster of several profiles is in test_several_clusters, and that of `why` on a cluster with many
+    # groups in test_observer.
+    assert CASES.keys() == set(NoteKind) - {NoteKind.SAME_CLUSTER, NoteKind.OTHER_GROUPS_SAMPLED}
 
 
 @pytest.mark.parametrize("kind", CASES)

@@ -8,12 +8,11 @@ from kafka_groups.causes.finding import CauseKind, Certainty
 from kafka_groups.commands.why_options import (
     Schedule,
     WhyOptions,
-    connection_words,
     holds_for,
     read_finding_condition,
     read_schedule,
 )
-from kafka_groups.options.connection import Connection
+from kafka_groups.options.connection import Connection, connection_words
 from kafka_groups.rendering.views.judgement import FindingRow
 
 

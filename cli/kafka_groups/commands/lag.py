@@ -21,8 +21,9 @@ from kafka_groups.commands.lag_options import (
     read_watch_options,
     require_consistent,
 )
-from kafka_groups.commands.lag_output import LagOutput
+from kafka_groups.commands.lag_output import LagOutput, note_isolation
 from kafka_groups.commands.lag_polls import PollsFile, open_polls
+from kafka_groups.commands.lag_trouble import note_trouble_of_session
 from kafka_groups.commands.lag_watch import WatchOptions, watch_lag
 from kafka_groups.commands.record_settings import resolve_with_records
 from kafka_groups.conditions import Condition
@@ -31,7 +32,6 @@ from kafka_groups.groups.lag.measurement import LagMeasurement, add_poll, measur
 from kafka_groups.groups.lag.polls import Polls
 from kafka_groups.groups.lag.reading import LagReading
 from kafka_groups.groups.lag.summary import ISOLATION_LEVELS, GroupSummary, LagKey, LagRow, sort_worst_first
-from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.kinds import Operation
 from kafka_groups.model import status_of
@@ -102,7 +102,7 @@ def lag(
       kafka-groups lag -b localhost:9092
       kafka-groups lag --by partition --top 10 -b localhost:9092
     """
-    request = _read_request(selectors, options, output_format)
+    request = _read_request(selectors, options, output_format, connection)
     if connection.profiles:
         if options.has_polls:
             raise click.UsageError("--watch and --polls contradict several profiles; run lag once for each cluster")
@@ -113,7 +113,7 @@ def lag(
             condition=request.condition,
             top=request.top,
             colour=colour,
-            notes=_note_isolation(request),
+            notes=note_isolation(request.isolation),
         )
         return
     make_writer = request.output.make_writer
@@ -139,9 +139,10 @@ class _Request(NamedTuple):
     limits: Limits
     watch: WatchOptions | None
     polls_file: str | None
+    connection: Connection
 
 
-def _read_request(selectors: Selectors, options: LagOptions, output_format: str) -> _Request:
+def _read_request(selectors: Selectors, options: LagOptions, output_format: str, connection: Connection) -> _Request:
     """Return the request of the options. Raises UsageError for options that are wrong, or contradict each other."""
     view = PACE_VIEW if options.has_polls else LAG_VIEWS[options.key]
     condition = None if options.fail_if is None else read_condition(options.fail_if, option="--fail-if", view=view)
@@ -162,6 +163,7 @@ def _read_request(selectors: Selectors, options: LagOptions, output_format: str)
         limits=limits,
         watch=watch,
         polls_file=options.polls_file,
+        connection=connection,
     )
 
 
@@ -170,16 +172,10 @@ def _show_lag(session: ClusterSession, request: _Request) -> None:
 
     Raises CheckFailedError if the condition holds for a row at the end.
     """
-    session.add_notes(_note_isolation(request))
+    session.add_notes(note_isolation(request.isolation))
     result = _run(session, request)
     # The condition is judged last, whatever could not be written.
     judge_at_end(session, request.condition, result)
-
-
-def _note_isolation(request: _Request) -> list[Note]:
-    if request.isolation != "committed":
-        return []
-    return [Note(NoteKind.ISOLATION, None, "Lag is measured to the last stable offset (--isolation committed).")]
 
 
 def _read_once(session: ClusterSession, *, request: _Request) -> LagReading:
@@ -218,7 +214,8 @@ def _poll_once(session: ClusterSession, request: _Request, file: PollsFile | Non
     key = request.output.key
     output = request.output
     measurement = _measure(session, request, session.deadline, has_polls=file is not None)
-    reading = summarize(measurement, key) if file is None else add_poll(file.polls, measurement, _now_ms())
+    now_ms = time.time_ns() // 1_000_000
+    reading = summarize(measurement, key) if file is None else add_poll(file.polls, measurement, now_ms)
     reading = _complete(session, request, reading)
     rows = _rows(request, reading.groups)
     result = LagResult(rows, is_any_group_read=bool(reading.groups))
@@ -231,6 +228,7 @@ def _poll_once(session: ClusterSession, request: _Request, file: PollsFile | Non
             total=len(entries),
             failures=reading.failures,
             anything_succeeded=reading.anything_read,
+            notes_after_rows=partial(note_trouble_of_session, session, request.connection, output, reading.groups),
             is_unchecked=is_unchecked,
         )
     except (IncompleteResultError, ExportError) as error:
@@ -244,10 +242,11 @@ def _watch(session: ClusterSession, request: _Request, options: WatchOptions, fi
 
     def poll(at_ms: int) -> LagReading:
         measurement = _measure(session, request, session.deadline.renew(), has_polls=True)
-        return _complete(session, request, add_poll(polls, measurement, at_ms))
+        reading = _complete(session, request, add_poll(polls, measurement, at_ms))
+        trouble = note_trouble_of_session(session, request.connection, request.output, reading.groups)
+        return reading._replace(notes=(*reading.notes, *trouble))
 
-    output_format = request.output.output_format
-    last = watch_lag(session, options, poll, file, output_format=output_format)
+    last = watch_lag(session, options, poll, file, output_format=request.output.output_format)
     session.is_ended = True
     result = LagResult(last.rows, is_any_group_read=bool(last.rows))
     is_unchecked = result.is_unchecked(request.condition)
@@ -281,10 +280,6 @@ def _complete(session: ClusterSession, request: _Request, reading: LagReading) -
 
         failures = suggest_topics(session.admin, failures, session.deadline)
     return reading._replace(failures=failures, notes=(*reading.notes, *note_resets(reading.resets)))
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _rows(request: _Request, groups: Sequence[GroupSummary]) -> list[LagRow]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from kafka_groups.commands.condition_options import MAX_NAMES
 from kafka_groups.commands.lag_check import UNCHECKED_NOTES
 from kafka_groups.commands.lag_output import LagOutput
+from kafka_groups.commands.lag_trouble import note_trouble, shows_trouble, trouble_of
 from kafka_groups.commands.record_settings import resolve_with_records
 from kafka_groups.conditions import Condition
 from kafka_groups.errors import CheckFailedError, ExportError, IncompleteResultError
@@ -22,7 +23,7 @@ from kafka_groups.name_lists import first_names
 from kafka_groups.options.cluster_outcomes import gather
 from kafka_groups.options.cluster_session import ClusterSession, failure_of, without_garbage_collection
 from kafka_groups.options.cluster_threads import Outcome, open_clusters
-from kafka_groups.options.connection import Connection
+from kafka_groups.options.connection import Connection, connection_words
 from kafka_groups.options.several_clusters import ClusterResult, SeveralResults, note_shared_ids, open_screen
 from kafka_groups.rendering.clusters import Cluster
 from kafka_groups.rendering.columns import Entry
@@ -115,18 +116,29 @@ def show_lag_of_clusters(
             notes_after_rows=tuple,
         )
         results.write([result])
+        trouble = _note_trouble(connection, reading.groups) if shows_trouble(screen, output.output_format) else ()
         failed: ExportError | IncompleteResultError | None = None
         try:
-            status = results.end(is_unchecked=is_unchecked)
+            status = results.end(notes=trouble, is_unchecked=is_unchecked)
             failed = None if status is ResultStatus.COMPLETE else IncompleteResultError(status)
         except ExportError as error:
             failed = error
-        results.print_rest((), failures)
+        results.print_rest(trouble, failures)
     if gathered.interrupt is not None:
         raise gathered.interrupt
     _judge(condition, reading.rows)
     if failed is not None:
         raise failed
+
+
+def _note_trouble(connection: Connection, groups: Sequence[ClusterGroup]) -> list[Note]:
+    """Return one note for all groups with trouble, with the command line for the first one; none without trouble."""
+    troubled = [group for group in groups if trouble_of(group.summary.total) is not None]
+    if not troubled:
+        return []
+    name = troubled[0].cluster.name
+    note = note_trouble(troubled[0].summary.total, len(troubled) - 1, connection_words(connection, name))
+    return [note._replace(cluster=name)]
 
 
 def _entries(output: LagOutput, groups: Sequence[ClusterGroup], shown: Sequence[ClusterLag]) -> Iterator[Entry]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Final, NamedTuple, TypeAlias
@@ -13,10 +13,12 @@ from kafka_groups.commands.lag_polls import PollsFile
 from kafka_groups.errors import AdminError, AuthenticationFailedError
 from kafka_groups.groups.lag.reading import LagReading
 from kafka_groups.groups.lag.summary import LagRow
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.model import Failure
 from kafka_groups.options.cluster_session import ClusterSession
 from kafka_groups.options.signals import pause
 from kafka_groups.rendering.columns import Column, Entry
+from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.stderr import format_failure, print_failures
 from kafka_groups.rendering.times import format_time
 from kafka_groups.rendering.views.lag import PACE_HIDEABLE
@@ -52,7 +54,8 @@ def watch_lag(
     A poll that fails as a whole has only its error, and no rows; the first one raises its AdminError. A note is shown
     at the first poll that has it. If the polls are kept in a file, it is saved after each of them: a failure is a note.
     """
-    known_notes: set[str] = set()
+    known_notes: set[Note] = set()
+    is_redrawn = _is_redrawn(session.screen, output_format)
     session.disable_progress()
     with _open_display(session, options.columns, output_format) as show:
         done = 0
@@ -67,8 +70,7 @@ def watch_lag(
                 reading = poll(round(at.timestamp() * 1000))
                 rows = [group.total for group in reading.groups]
                 failures = list(reading.failures)
-                notes = [note.text for note in reading.notes if note.text not in known_notes]
-                known_notes.update(notes)
+                notes = _new_notes(reading.notes, known_notes, is_redrawn=is_redrawn)
             except AuthenticationFailedError:
                 raise
             except AdminError as error:
@@ -83,10 +85,29 @@ def watch_lag(
             pause(max(0.0, options.interval_s - (time.monotonic() - started)))
 
 
+def _is_redrawn(screen: Screen, output_format: str) -> bool:
+    return output_format == "table" and screen.out_is_terminal and os.environ.get("TERM") != "dumb"
+
+
+def _new_notes(notes: Iterable[Note], known: set[Note], *, is_redrawn: bool) -> list[str]:
+    """Return the texts of notes that no earlier poll had, and add these to `known`.
+
+    A note on trouble is new if its group is another one. A screen that is redrawn keeps it.
+    """
+    texts = []
+    for note in notes:
+        is_trouble = note.kind is NoteKind.TROUBLE
+        known_as = note._replace(text="") if is_trouble else note
+        if known_as not in known or (is_trouble and is_redrawn):
+            texts.append(note.text)
+        known.add(known_as)
+    return texts
+
+
 @contextmanager
 def _open_display(session: ClusterSession, columns: tuple[Column, ...], output_format: str) -> Iterator[Show]:
     screen = session.screen
-    if output_format != "table" or not screen.out_is_terminal or os.environ.get("TERM") == "dumb":
+    if not _is_redrawn(screen, output_format):
 
         def write(at: datetime, rows: list[LagRow], failures: list[Failure], notes: list[str]) -> None:
             if output_format == "ndjson":
