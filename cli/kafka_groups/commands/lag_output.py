@@ -8,7 +8,6 @@ from functools import partial
 from typing import NamedTuple
 
 from kafka_groups.groups.lag.summary import GroupSummary, LagKey, LagRow
-from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.options.export import export_text
 from kafka_groups.rendering.columns import Column, Entry, View
 from kafka_groups.rendering.screen import Screen
@@ -70,13 +69,6 @@ class LagOutput(NamedTuple):
 
         metrics = lag_metrics(self.key, with_time=self.with_time, with_all=self.with_all_metrics)
         return OpenMetricsWriter(write, metrics, prefix=PREFIX, clock=time.time)
-
-
-def note_isolation(isolation: str) -> list[Note]:
-    """Return the note on what lag is measured to, if that is not the log end."""
-    if isolation != "committed":
-        return []
-    return [Note(NoteKind.ISOLATION, None, "Lag is measured to the last stable offset (--isolation committed).")]
 
 
 def _export_metrics(name: str, parts: Iterable[str]) -> None:

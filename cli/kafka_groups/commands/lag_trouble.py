@@ -6,11 +6,11 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from kafka_groups.commands.lag_output import LagOutput
-from kafka_groups.groups.lag.summary import GroupSummary, LagRow
+from kafka_groups.commands.lag_request import LagRequest
+from kafka_groups.commands.lag_rows import ClusterLag
+from kafka_groups.groups.lag.summary import LagRow
 from kafka_groups.groups.notes import Note, NoteKind
-from kafka_groups.options.cluster_session import ClusterSession
-from kafka_groups.options.connection import Connection, connection_words
+from kafka_groups.options.connection import connection_words
 from kafka_groups.rendering.counts import count_of
 from kafka_groups.rendering.screen import Screen
 
@@ -34,16 +34,19 @@ def trouble_of(row: LagRow) -> str | None:
     return "has a lag and no members" if row.state == _EMPTY and (row.lag or 0) > 0 else None
 
 
-def note_trouble_of_session(
-    session: ClusterSession, connection: Connection, output: LagOutput, groups: Iterable[GroupSummary]
-) -> list[Note]:
-    """Return one note for all groups with trouble, with the command line for the first one; none without trouble."""
-    if not shows_trouble(session.screen, output.output_format):
+def find_trouble(request: LagRequest, screen: Screen, totals: Iterable[ClusterLag]) -> list[Note]:
+    """Return one note for all groups with trouble, with the command line for the first one; none without trouble.
+
+    `totals` are those of groups.
+    """
+    if not _shows_trouble(screen, request.output.output_format):
         return []
-    troubled = [group.total for group in groups if trouble_of(group.total) is not None]
-    cluster = session.cluster()
-    words = connection_words(connection, None if cluster is None else cluster.name)
-    return [note_trouble(troubled[0], len(troubled) - 1, words)] if troubled else []
+    troubled = [total for total in totals if trouble_of(total.row) is not None]
+    if not troubled:
+        return []
+    name = troubled[0].cluster.name
+    words = connection_words(request.connection, name)
+    return [note_trouble(troubled[0].row, len(troubled) - 1, words)._replace(cluster=name)]
 
 
 def note_trouble(row: LagRow, others: int, words: Sequence[str]) -> Note:
@@ -54,7 +57,7 @@ def note_trouble(row: LagRow, others: int, words: Sequence[str]) -> Note:
     return Note(NoteKind.TROUBLE, row.group, text)
 
 
-def shows_trouble(screen: Screen, output_format: str) -> bool:
+def _shows_trouble(screen: Screen, output_format: str) -> bool:
     """Return whether the note is shown: in JSON, and to people who read a table at a terminal, not in their mail."""
     return output_format == "json" or (output_format == "table" and screen.err_is_terminal)
 

@@ -59,7 +59,7 @@ def test_a_topic_that_is_deleted_with_its_commits_stays_in_the_evidence() -> Non
         poll(observer, admin, first=1)
         evidence = observer.evidence()["billing"]
     assert [each.exists for each in evidence.topics["orders"]] == [True, False]
-    assert [each.committed for each in evidence.partitions[FIRST]] == [5]
+    assert [each.committed for each in evidence.partitions[FIRST]] == [5, None]
 
 
 def test_a_topic_has_its_id_and_the_number_of_its_partitions() -> None:
