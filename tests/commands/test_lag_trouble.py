@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -107,8 +108,11 @@ def test_a_watch_repeats_the_note_only_for_another_group(cluster: FakeCluster, m
     cluster.add("a", commits={("t", 0): 10})
     cluster.add("b", state="Stable", members=[member("m", {"t": (0,)})], commits={("t", 0): 20})
     cluster.end("t", 100, starts=(0,))
-    changes = iter([lambda: cluster.end("t", 110, starts=(0,)), lambda: cluster.add("b", commits={("t", 0): 5})])
-    mocker.patch("kafka_groups.commands.lag_watch.pause", side_effect=lambda _seconds: next(changes)())
+    changes: list[Callable[[], object]] = [
+        lambda: cluster.end("t", 110, starts=(0,)),
+        lambda: cluster.add("b", commits={("t", 0): 5}),
+    ]
+    mocker.patch("kafka_groups.commands.lag_watch.pause", side_effect=lambda _seconds: changes.pop(0)())
     outcome = run("lag", "--watch", "1s", "--samples", "3")
     notes = [line for line in outcome.stderr.splitlines() if "To see why" in line]
     assert [note.split()[1] for note in notes] == ["'a'", "'b'"]
