@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Final, NamedTuple, TypeVar
@@ -130,7 +131,11 @@ def read_finding_condition(text: str | None) -> Condition | None:
     try:
         return parse_condition(text, _FIELDS, parse_duration=parse_duration, words=words)
     except ConditionError as error:
+        named = set(re.findall(r"\w+", text))
+        explained = [cause.name for cause in CAUSES if cause.kind is CauseKind.EXPLANATION and cause.name in named]
         msg = f"--fail-if: {error}"
+        if explained:
+            msg = f"--fail-if: {explained[0]} explains a lag that is no trouble, so it fulfils no condition"
         raise click.UsageError(msg) from error
 
 
