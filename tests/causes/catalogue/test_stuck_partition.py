@@ -1,6 +1,10 @@
 """A partition that stands still beside others that keep up."""
 
+import pytest
+
+from kafka_groups.causes.catalogue import stuck_partition
 from kafka_groups.causes.catalogue.stuck_partition import find
+from kafka_groups.causes.evidence import PartitionPolls
 from kafka_groups.causes.finding import Certainty
 from kafka_groups.model import TopicPartition
 from tests.causes.observed_group import ObservedGroup, description, line, member, texts_of
@@ -82,3 +86,21 @@ def test_a_slow_member_does_not_hide_a_stuck_partition_of_another() -> None:
 def test_without_earlier_log_ends_no_partition_is_stuck_within_30_seconds() -> None:
     group = _group(still=[70] * 6, other=line(90, 10)).with_evidence(log_times={})
     assert not [*find(group.all_unexplained())]
+
+
+def test_many_stuck_partitions_judge_the_others_of_a_member_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    stuck, others = range(50), range(50, 100)
+    group = ObservedGroup(*[description(member("app", {"orders": range(100)}))] * 6)
+    for number in (*stuck, *others):
+        committed = [70] * 6 if number in stuck else line(90, 10)
+        group.partition("orders", number, committed=committed, ends=line(100, 10))
+        group.log_times("orders", number, (300, 80), (360, 60))
+    judged: list[PartitionPolls] = []
+
+    def keep_up(polls: PartitionPolls, _times: object) -> bool:
+        judged.append(polls)
+        return True
+
+    monkeypatch.setattr(stuck_partition, "keeps_up", keep_up)
+    assert len([*find(group.all_unexplained())]) == len(stuck)
+    assert len(judged) <= 2 * len(others)

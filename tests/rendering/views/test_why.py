@@ -128,3 +128,11 @@ def test_a_cause_that_only_history_shows_was_not_tested() -> None:
     found = judgement(due=Due.HISTORY, holds=False)
     assert (found.checked, found.untested) == ([], [("stopped", ONLY_HISTORY)])
     assert [*texts(found, screen())][-1] == f"Could not be tested: stopped ({ONLY_HISTORY})."
+
+
+def test_a_cause_with_many_findings_shows_the_first_five() -> None:
+    one = judgement()
+    rows = [one.rows[0]._replace(rank=rank) for rank in range(1, 3_001)]
+    lines = texts(one._replace(rows=rows), screen())
+    assert sum("STRONG  stopped" in line for line in lines) == 5
+    assert "… and 2,995 more findings of stopped, which --format json has." in lines

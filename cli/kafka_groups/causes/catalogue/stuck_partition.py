@@ -35,9 +35,14 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         beside.setdefault(owned[key].member_id, set()).add(key)
     busy = Counter(owned[key].member_id for key in busy_partitions(evidence) if key in owned)
     others_keep_up = bool(stuck) and _moves_of(evidence, owned.keys() - stuck) > 0
+    # A member may own thousands of stuck partitions, so the others are judged once.
+    moves_beside = {
+        member_id: _moves_of(evidence, beside.get(member_id, set()))
+        for member_id in {owned[key].member_id for key in stuck}
+    }
     for key in sorted(stuck, key=lambda key: (-lag_of(evidence.partitions[key]), key)):
         owner = owned[key]
-        if most := _moves_of(evidence, beside.get(owner.member_id, set())):
+        if most := moves_beside[owner.member_id]:
             certainty = Certainty.STRONG if most > 1 else Certainty.LIKELY
             yield _describe(evidence, key, owner, "other partitions of the same member move", certainty)
         elif others_keep_up and waited[key] >= STOPPED_MS and busy[owner.member_id] <= 1:

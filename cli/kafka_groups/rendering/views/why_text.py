@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -18,6 +19,8 @@ _INDENT: Final = " " * 4
 _LABEL_WIDTH: Final = 12
 # Facts of a finding; a group may have thousands of partitions.
 _MOST_FACTS: Final = 10
+# Findings of one cause.
+_MOST_FINDINGS: Final = 5
 _STYLES: Final = {Certainty.CERTAIN: "bold red", Certainty.STRONG: "bold red", Certainty.LIKELY: "bold yellow"}
 _SECOND_MS: Final = 1_000
 # The options of a longer run, for runs of less than a duration in ms that found no cause.
@@ -38,9 +41,7 @@ def why_lines(judgement: Judgement, screen: Screen) -> Iterator[Line]:
     has_trouble = any(row.kind is CauseKind.TROUBLE for row in rows)
     if not has_trouble:
         yield from _without_trouble(judgement, width)
-    for row in rows:
-        yield Line("")
-        yield from _finding(row, width)
+    yield from _findings(rows, width)
     yield from _unexplained(judgement, width)
     if judgement.checked or judgement.untested:
         yield Line("")
@@ -88,6 +89,21 @@ def _without_trouble(judgement: Judgement, width: int | None) -> Iterator[Line]:
     if judgement.diagnosis.unexplained:
         return
     yield from _fold("Nothing wrong was found.", "", width)
+
+
+def _findings(rows: Sequence[FindingRow], width: int | None) -> Iterator[Line]:
+    """Yield the first findings of each cause, and how many more it has."""
+    by_cause = Counter(row.cause for row in rows)
+    shown: Counter[str] = Counter()
+    for row in rows:
+        shown[row.cause] += 1
+        if shown[row.cause] <= _MOST_FINDINGS:
+            yield Line("")
+            yield from _finding(row, width)
+        elif shown[row.cause] == by_cause[row.cause]:
+            others = count(by_cause[row.cause] - _MOST_FINDINGS, "more finding")
+            yield Line("")
+            yield from _fold(f"… and {others} of {row.cause}, which --format json has.", "", width)
 
 
 def _finding(row: FindingRow, width: int | None) -> Iterator[Line]:
