@@ -45,3 +45,16 @@ def test_unknown_commits_are_no_rewind() -> None:
 
 def test_a_commit_that_goes_on_is_no_rewind() -> None:
     assert not [*find(_group(epochs=[3] * 6, committed=[1, 2, 3, 4, 5, 6]).all_unexplained())]
+
+
+def test_a_group_that_always_commits_without_epochs_leaves_open_who_reset() -> None:
+    (finding,) = find(_group(members="nnnnnn", epochs=[None] * 6).all_unexplained())
+    assert finding.certainty is Certainty.STRONG
+    assert finding.summary.startswith("Somebody reset the offsets")
+
+
+def test_unknown_members_may_have_committed_lower_offsets() -> None:
+    group = _group(members="nnnnnn", epochs=[3, 3, 3, None, None, None])
+    polls = tuple(poll._replace(group=poll.group._replace(is_described=False)) for poll in group.evidence.polls)
+    (finding,) = find(group.with_evidence(polls=polls).all_unexplained())
+    assert finding.certainty is Certainty.LIKELY

@@ -8,6 +8,7 @@ from typing import Final
 from kafka_groups.causes.cause import Cause, Order
 from kafka_groups.causes.evidence import Evidence, Need, PartitionPolls
 from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding, Since
+from kafka_groups.causes.membership import described_polls
 from kafka_groups.causes.sentences import count, name_partition, name_partitions, name_time
 from kafka_groups.causes.series import Step, step_back, total_lag, with_commits
 from kafka_groups.model import TopicPartition
@@ -20,11 +21,11 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     """
     steps = {key: step for key, polls in evidence.partitions.items() if (step := step_back(polls)) is not None}
     same = {key: step for key, step in steps.items() if _is_same_topic(evidence, key)}
-    empty = {poll.at_ms for poll in evidence.polls if not poll.group.members}
+    empty = {poll.at_ms for poll in described_polls(evidence) if not poll.group.members}
     resets = {key: step for key, step in same.items() if {step.before.at_ms, step.after.at_ms} <= empty}
     late = {key: step for key, step in same.items() if key not in resets and _is_unread(evidence.partitions[key], step)}
     if resets:
-        by_admin = all(step.after.leader_epoch is None for step in resets.values())
+        by_admin = all(_loses_epoch(step) for step in resets.values())
         reset = "An administrator reset" if by_admin else "Somebody reset"
         certainty = Certainty.CERTAIN if by_admin else Certainty.STRONG
         advice = "Kafka does not record who did it; ask for what was meant to be read again."
@@ -33,6 +34,11 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         text = f"A member committed lower offsets of {name_partitions(late)} than those before"
         advice = "Look for a seek in the application, or for a member that commits after it lost its partitions."
         yield _describe(evidence, late, text, Certainty.LIKELY, advice)
+
+
+def _loses_epoch(step: Step) -> bool:
+    """Return whether a commit without a leader epoch follows one with it: some clients commit without one, too."""
+    return step.before.leader_epoch is not None and step.after.leader_epoch is None
 
 
 def _is_unread(polls: PartitionPolls, step: Step) -> bool:
