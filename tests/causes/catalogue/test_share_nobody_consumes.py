@@ -35,3 +35,13 @@ def test_the_cause_does_not_apply_to_groups_with_commits() -> None:
     group = share_group(starts=[10] * 6, ends=[20] * 6, lags=[10] * 6)
     others = group.evidence._replace(polls=tuple(poll._replace(group=description()) for poll in group.evidence.polls))
     assert not CAUSE.applies_to(others.kind)
+
+
+def test_a_share_group_that_restarts_is_empty_for_a_moment() -> None:
+    group = share_group(starts=line(100, 10), ends=line(105, 10), lags=[5] * 6, members=(1, 1, 1, 1, 0, 0))
+    assert not [*find(group.all_unexplained())]
+
+
+def test_a_share_job_between_two_runs_has_only_young_records() -> None:
+    group = share_group(starts=[105] * 6, ends=[105] * 4 + [110] * 2, lags=[0] * 4 + [5] * 2, members=(0,) * 6)
+    assert not [*find(group.all_unexplained())]

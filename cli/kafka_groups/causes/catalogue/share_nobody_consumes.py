@@ -6,18 +6,21 @@ from collections.abc import Iterator
 from typing import Final
 
 from kafka_groups.causes.cause import Cause, Order, has_start_offsets
+from kafka_groups.causes.emptiness import QUIET_MS, unread_ms
 from kafka_groups.causes.evidence import Evidence, Need
 from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding
 from kafka_groups.causes.sentences import count, name_member, name_partitions, name_time
 from kafka_groups.causes.series import held_since, lag_of, total_lag
 from kafka_groups.kinds import STATES_WITHOUT_MEMBERS
 
+_LEAST_POLLS: Final = 3
+
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     """Yield a finding if the group has no members, and records whose delivery is not final."""
     behind = {key: polls for key, polls in evidence.open_partitions().items() if lag_of(polls)}
     group = evidence.last.group
-    if not behind or group.members or group.state not in STATES_WITHOUT_MEMBERS:
+    if not behind or group.members or group.state not in STATES_WITHOUT_MEMBERS or not _is_abandoned(evidence):
         return
     since = held_since([(poll.at_ms, not poll.group.members) for poll in evidence.polls])
     lag = total_lag(behind)
@@ -45,6 +48,16 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         explains=frozenset(behind),
         lag=lag,
     )
+
+
+def _is_abandoned(evidence: Evidence) -> bool:
+    """Return whether nobody came back for three polls, or a record is old if no poll saw members.
+
+    A restart leaves the group empty for a moment, and a job does between two runs.
+    """
+    if any(poll.group.members for poll in evidence.polls):
+        return not any(poll.group.members for poll in evidence.polls[-_LEAST_POLLS:])
+    return unread_ms(evidence) >= QUIET_MS
 
 
 CAUSE: Final = Cause(
