@@ -12,7 +12,7 @@ from typing import Final
 from kafka_groups.causes.evidence import Evidence, GroupPoll, PartitionPolls
 from kafka_groups.causes.finding import Since
 from kafka_groups.causes.membership import described_polls
-from kafka_groups.causes.series import consumed, is_unread_since, lag_of, produced, span, unread_since
+from kafka_groups.causes.series import consumed, is_unread_since, lag_of, produced, span, unread_since, with_commits
 from kafka_groups.kinds import STATES_WITHOUT_MEMBERS
 
 # The time from the first to the last of six polls, five seconds apart.
@@ -103,10 +103,25 @@ def _died(evidence: Evidence, left_ms: int) -> bool:
 
 def is_between_runs(evidence: Evidence) -> bool:
     """Return whether what an empty group has unread came since its last run, or is a remainder of it."""
-    if not unread_partitions(evidence) or is_abandoned(evidence):
+    if not unread_partitions(evidence) or is_abandoned(evidence) or moves_without_members(evidence) > 1:
         return False
     left = last_with_members(evidence)
     return left is None or had_read_all(evidence, left.at_ms) or unread_ms(evidence) < _OLD_MS
+
+
+def moves_without_members(evidence: Evidence) -> int:
+    """Return at how many polls a commit had gone on since the poll before, and neither of both saw members.
+
+    A consumer that assigns partitions itself commits so, and a tool that sets offsets may do it once.
+    """
+    empty = {poll.at_ms for poll in described_polls(evidence) if not poll.group.members}
+    moved = {
+        after.at_ms
+        for polls in evidence.partitions.values()
+        for before, after in pairwise(with_commits(polls))
+        if {before.at_ms, after.at_ms} <= empty and (after.committed or 0) > (before.committed or 0)
+    }
+    return len(moved)
 
 
 def is_read(evidence: Evidence) -> bool:

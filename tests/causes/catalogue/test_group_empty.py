@@ -1,6 +1,7 @@
 """A group without members."""
 
 from kafka_groups.causes.catalogue.group_empty import find
+from kafka_groups.causes.catalogue.recently_empty import find as find_recently_empty
 from kafka_groups.causes.finding import Certainty, Since
 from tests.causes.observed_group import ObservedGroup, description, line, member, texts_of, time_of
 
@@ -82,3 +83,19 @@ def test_unknown_members_and_unknown_log_ends_hold_for_nothing() -> None:
     assert not [*find(group.all_unexplained())]
     group = ObservedGroup(*[description()] * 6).partition("orders", 0, committed=[20] * 6, ends=[None] * 6)
     assert not [*find(group.all_unexplained())]
+
+
+def test_commits_that_go_on_without_members_are_those_of_a_reader() -> None:
+    group = ObservedGroup(*[description()] * 6)
+    group.partition("orders", 0, committed=line(1_000, 100), ends=line(5_000, 100))
+    group.log_times("orders", 0, (60, 3_000), (300, 500))
+    assert not [*find(group.all_unexplained())]
+    assert not [*find_recently_empty(group.all_unexplained())]
+
+
+def test_one_commit_without_members_leaves_doubt() -> None:
+    group = ObservedGroup(*[description()] * 6)
+    group.partition("orders", 0, committed=[100, 100, 200, 200, 200, 200], ends=[500] * 6)
+    (finding,) = find(group.log_times("orders", 0, (60, 500)).all_unexplained())
+    assert finding.certainty is Certainty.LIKELY
+    assert "a consumer that assigns partitions itself" in finding.refuted_by

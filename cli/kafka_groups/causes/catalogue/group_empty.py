@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kafka_groups.causes.cause import Cause, Order
-from kafka_groups.causes.emptiness import empty_since, is_abandoned, is_empty, last_with_members
+from kafka_groups.causes.emptiness import empty_since, is_abandoned, is_empty, last_with_members, moves_without_members
 from kafka_groups.causes.evidence import Evidence, Need
 from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding
 from kafka_groups.causes.membership import described_polls, lives_of, member_fact
@@ -22,15 +22,19 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     has_had_members = left is not None or evidence.kind.has_had_members
     if not (is_empty(evidence) and has_had_members and is_abandoned(evidence)):
         return
+    moves = moves_without_members(evidence)
+    if moves > 1:
+        return
     state = evidence.last.group.state
     since = empty_since(evidence)
     lag = total_lag(evidence.open_partitions())
     leavers = _facts_of_leavers(evidence)
     yield Finding(
         summary=_summarize(leavers, lag, state),
-        certainty=Certainty.CERTAIN,
+        certainty=Certainty.LIKELY if moves else Certainty.CERTAIN,
         facts=(*leavers, Fact(f"The group is {state} and has no members.", at_ms=evidence.last.at_ms)),
-        refuted_by="A member that joins, such as at the next run of a scheduled job.",
+        refuted_by="A member that joins, such as at the next run of a scheduled job, or commits that go on: a consumer "
+        "that assigns partitions itself is no member.",
         next_step="Start the application again; if it should run, its own log says why it ended.",
         since=since,
         explains=evidence.unexplained,
