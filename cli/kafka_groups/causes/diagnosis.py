@@ -47,13 +47,15 @@ class Diagnosis(NamedTuple):
 def explain(evidence: Evidence, causes: Sequence[Cause] = CAUSES) -> Diagnosis:
     """Return the diagnosis of a group.
 
-    Causes are tested in their order; a partition that a cause explains is not judged by later ones. Trouble comes
+    Causes are tested in their order; a partition that a cause explains is not judged by later ones, unless the finding
+    is a consequence of something else. Trouble comes
     first, then what is more certain, what was tested earlier, and what explains more lag.
     """
     found: list[Found] = []
     absent: list[Cause] = []
     untested: list[Untested] = []
     unexplained = frozenset(evidence.partitions)
+    consequences: frozenset[TopicPartition] = frozenset()
     for cause in causes:
         if not cause.applies_to(evidence.kind):
             continue
@@ -61,12 +63,13 @@ def explain(evidence: Evidence, causes: Sequence[Cause] = CAUSES) -> Diagnosis:
         findings = [*cause.find(evidence._replace(unexplained=unexplained))]
         if findings:
             found += [Found(cause, finding) for finding in findings]
-            unexplained -= frozenset().union(*(finding.explains for finding in findings))
+            unexplained -= frozenset().union(*(each.explains for each in findings if not each.is_consequence))
+            consequences |= frozenset().union(*(each.explains for each in findings if each.is_consequence))
         elif unseen:
             untested.append(Untested(cause, "; ".join(dict.fromkeys(unseen))))
         else:
             absent.append(cause)
-    behind = frozenset(key for key in unexplained if (evidence.partitions[key][-1].lag or 0) > 0)
+    behind = frozenset(key for key in unexplained - consequences if (evidence.partitions[key][-1].lag or 0) > 0)
     return Diagnosis(evidence, _rank(found), tuple(absent), tuple(untested), behind)
 
 

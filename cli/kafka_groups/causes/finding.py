@@ -58,7 +58,8 @@ class Finding(NamedTuple):
 
     `refuted_by` says what would show that the cause is another one. `next_command` is a command line to run next, None
     if the next step is none; `next_step` is a sentence about it. `explains` are the partitions whose lag the finding
-    explains: later causes do not judge them. `lag` is the number of records behind on them, None if unknown.
+    explains: later causes do not judge them, except those of a consequence, for which they may say how it came to that.
+    `lag` is the number of records behind on them, None if unknown.
     """
 
     summary: str
@@ -70,3 +71,4 @@ class Finding(NamedTuple):
     since: Since | None = None
     explains: frozenset[TopicPartition] = frozenset()
     lag: int | None = None
+    is_consequence: bool = False

@@ -19,6 +19,13 @@ def lag_of(polls: PartitionPolls) -> int:
     return max(0, polls[-1].lag or 0)
 
 
+def lost_records(poll: PartitionPoll) -> int:
+    """Return how many records between the commit and the log start were deleted; 0 if one of both is unknown."""
+    if poll.committed is None or poll.log_start is None:
+        return 0
+    return max(0, poll.log_start - poll.committed)
+
+
 def total_lag(partitions: Mapping[TopicPartition, PartitionPolls]) -> int:
     """Return the lag of partitions at the last poll."""
     return sum(map(lag_of, partitions.values()))

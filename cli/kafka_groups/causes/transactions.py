@@ -14,8 +14,16 @@ _MOST_MARKERS: Final = 5
 
 
 def held_partitions(evidence: Evidence) -> dict[TopicPartition, PartitionPolls]:
-    """Return the partitions without a cause whose last stable offset stands still, with the commit at it."""
-    return {key: polls for key, polls in evidence.open_partitions().items() if _is_held(polls)}
+    """Return the partitions without a cause whose last stable offset stands still, with the commit at it.
+
+    Those with a known transaction count beside other causes, too.
+    """
+    open_keys = evidence.unexplained
+    return {
+        key: polls
+        for key, polls in evidence.partitions.items()
+        if _is_held(polls) and (key in open_keys or open_transaction(evidence, key) is not None)
+    }
 
 
 def open_transaction(evidence: Evidence, key: TopicPartition) -> OpenTransaction | None:

@@ -21,9 +21,14 @@ class _Trouble(NamedTuple):
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    """Yield a finding for partitions without a leader, and for each leader that does not respond or serve groups."""
+    """Yield a finding for partitions without a leader, and for each leader that does not respond or serve groups.
+
+    Partitions that another cause explains are judged, too, unless the coordinator is lost: it may be the same broker.
+    """
     by_leader: dict[int | None, dict[TopicPartition, PartitionPolls]] = {}
-    for key, polls in evidence.open_partitions().items():
+    coordinator = evidence.last.group.coordinator
+    is_lost = coordinator is not None and coordinator.id in evidence.unanswering_brokers
+    for key, polls in (evidence.open_partitions() if is_lost else evidence.partitions).items():
         if polls[-1].leader is not None or _lacks_leader(evidence, key, polls):
             by_leader.setdefault(polls[-1].leader, {})[key] = polls
     for broker, led in by_leader.items():

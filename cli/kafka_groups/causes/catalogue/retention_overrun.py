@@ -9,7 +9,7 @@ from kafka_groups.causes.cause import Cause, Order
 from kafka_groups.causes.evidence import Evidence, Need, PartitionPoll
 from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding, Since
 from kafka_groups.causes.sentences import command, count, name_partition, name_partitions
-from kafka_groups.causes.series import total_lag
+from kafka_groups.causes.series import lost_records, total_lag
 from kafka_groups.model import TopicPartition
 
 # Kafka Streams deletes records of these topics once they are committed: a poll that fetched the commit just before the
@@ -48,14 +48,8 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         since=_since(evidence, lost),
         explains=frozenset(lost),
         lag=total_lag({key: evidence.partitions[key] for key in lost}),
+        is_consequence=True,
     )
-
-
-def lost_records(poll: PartitionPoll) -> int:
-    """Return how many records between the commit and the log start were deleted; 0 if one of both is unknown."""
-    if poll.committed is None or poll.log_start is None:
-        return 0
-    return max(0, poll.log_start - poll.committed)
 
 
 def _since(evidence: Evidence, lost: Iterable[TopicPartition]) -> Since:

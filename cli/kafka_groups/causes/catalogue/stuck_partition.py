@@ -14,7 +14,7 @@ from kafka_groups.causes.finding import CauseKind, Certainty, Finding
 from kafka_groups.causes.owners import owners
 from kafka_groups.causes.pace import BEHIND_MS, STOPPED_MS, busy_partitions, keeps_up, waits
 from kafka_groups.causes.sentences import console_consumer, name_duration, name_partition
-from kafka_groups.causes.series import is_still, lag_of, moves, unmoved_since
+from kafka_groups.causes.series import is_still, lag_of, lost_records, moves, unmoved_since
 from kafka_groups.model import Member, TopicPartition
 
 # Below this time a partition is not compared with others: a commit interval may be as long.
@@ -65,6 +65,7 @@ def _moves_of(evidence: Evidence, keys: AbstractSet[TopicPartition]) -> int:
 def _describe(evidence: Evidence, key: TopicPartition, owner: Member, beside: str, certainty: Certainty) -> Finding:
     polls = evidence.partitions[key]
     committed = polls[-1].committed or 0
+    is_lost = lost_records(polls[-1]) > 0
     waited = f"{name_duration(_wait(evidence, key))} or longer"
     return Finding(
         summary=f"{name_partition(key)} stays at offset {committed:,}, while {beside}.",
@@ -74,8 +75,10 @@ def _describe(evidence: Evidence, key: TopicPartition, owner: Member, beside: st
             member_fact(owner, f"owns it; the record at {committed:,} has waited for {waited}.", polls[-1].at_ms),
         ),
         refuted_by="The offset moves, or the record at it was processed and not committed.",
-        next_step=f"Look at the record at offset {committed:,}: the application may fail on it each time.",
-        next_command=console_consumer(evidence.bootstrap_server, key, committed),
+        next_step="Look at the log of the member: the record at this offset was deleted since."
+        if is_lost
+        else f"Look at the record at offset {committed:,}: the application may fail on it each time.",
+        next_command=None if is_lost else console_consumer(evidence.bootstrap_server, key, committed),
         since=unmoved_since(polls),
         explains=frozenset({key}),
         lag=lag_of(polls),

@@ -15,9 +15,12 @@ from kafka_groups.model import TopicPartition
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    """Yield a finding for each topic of the group that the last poll did not find."""
+    """Yield a finding for each topic of the group that the last poll did not find.
+
+    That holds beside other causes, so partitions that one of them explains are judged, too.
+    """
     for topic, polls in sorted(evidence.topics.items()):
-        keys = [key for key in evidence.open_partitions() if key.topic == topic]
+        keys = [key for key in evidence.partitions if key.topic == topic]
         if keys and polls and not polls[-1].exists:
             yield _describe(evidence, topic, keys)
 
