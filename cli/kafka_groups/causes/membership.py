@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from kafka_groups.causes.evidence import Evidence, GroupPoll
 from kafka_groups.causes.finding import Fact, Since
 from kafka_groups.causes.owners import partitions_of
-from kafka_groups.causes.sentences import command, name_member, name_time
+from kafka_groups.causes.sentences import group_command, name_member, name_time
 from kafka_groups.causes.series import moves
 from kafka_groups.kinds import REBALANCING_STATES
 from kafka_groups.model import GroupDescription, Member
@@ -106,8 +106,7 @@ def member_fact(text: str, member: Member, at_ms: int) -> Fact:
 
 def describe_members(evidence: Evidence) -> str:
     """Return the command line that prints the members of the group with their partitions and epochs."""
-    words = ("describe", "--group", evidence.group, "--members", "--verbose")
-    return command("kafka-groups", *words, "--bootstrap-server", evidence.bootstrap_server)
+    return group_command("describe", evidence.group, "--members", "--verbose")
 
 
 def topics_of_members(group: GroupDescription) -> frozenset[str] | None:

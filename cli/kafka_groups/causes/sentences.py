@@ -60,6 +60,12 @@ def command(*words: str | int) -> str:
     return shlex.join(map(str, words))
 
 
+def group_command(name: str, group: str, *options: str) -> str:
+    """Return the command line of this tool for a group, whose id may begin as an option does."""
+    words = (*options, "--", group) if group.startswith("-") else (group, *options)
+    return command("kafka-groups", name, *words)
+
+
 def console_consumer(bootstrap_server: str, key: TopicPartition, offset: int) -> str:
     """Return the command line of Kafka's tool that prints one record."""
     return command(

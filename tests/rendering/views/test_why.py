@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import subprocess
 
 import pytest
 
@@ -10,6 +11,7 @@ from kafka_groups.causes.cause import Cause, Due, Order
 from kafka_groups.causes.diagnosis import explain
 from kafka_groups.causes.evidence import Evidence
 from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding, Since
+from kafka_groups.causes.sentences import group_command
 from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.judgement import ONLY_HISTORY, Judgement, judgement_of
@@ -136,3 +138,13 @@ def test_a_cause_with_many_findings_shows_the_first_five() -> None:
     lines = texts(one._replace(rows=rows), screen())
     assert sum("STRONG  stopped" in line for line in lines) == 5
     assert "… and 2,995 more findings of stopped, which --format json has." in lines
+
+
+def test_a_command_with_a_newline_in_a_group_is_one_line_for_a_shell() -> None:
+    group = "a\nb'c\\d\x1b\u0085"
+    (line,) = [text for text in texts(judgement(group_command("reset", group)), screen()) if "kafka-groups" in text]
+    assert line.isprintable()
+    words = subprocess.run(
+        ["bash", "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"}
+    )
+    assert words.stdout.decode().split("\0")[2] == group

@@ -9,7 +9,7 @@ from kafka_groups.causes.cause import Cause, Order
 from kafka_groups.causes.evidence import Evidence, GroupPoll, Need, PartitionPolls
 from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding, Since
 from kafka_groups.causes.membership import topics_of_members
-from kafka_groups.causes.sentences import command, count, name_time
+from kafka_groups.causes.sentences import count, group_command, name_time
 from kafka_groups.causes.series import consumed, lag_of, total_lag
 from kafka_groups.model import TopicPartition
 
@@ -60,7 +60,7 @@ def _describe(
         ),
         refuted_by=f"A member with a partition of {topic}.",
         next_step=f"Subscribe to {topic} again, or delete these commits: `kafka-groups orphans --export` plans that.",
-        next_command=command("kafka-groups", "orphans", evidence.group),
+        next_command=group_command("orphans", evidence.group),
         since=Since(earlier[-1].at_ms if earlier else None, first_ms),
         explains=frozenset(partitions),
         lag=total_lag(partitions),

@@ -9,7 +9,7 @@ from kafka_groups.causes.cause import Cause, Order, has_offsets
 from kafka_groups.causes.evidence import Evidence, Need
 from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding
 from kafka_groups.causes.owners import owners
-from kafka_groups.causes.sentences import command, count, name_member
+from kafka_groups.causes.sentences import count, group_command, name_member
 from kafka_groups.causes.series import held_since
 from kafka_groups.model import TopicPartition
 
@@ -51,9 +51,7 @@ def _describe(evidence: Evidence, topic: str, keys: list[TopicPartition]) -> Fin
         refuted_by="A description of the topic by another broker, with partitions.",
         next_step=f"If the topic is still needed, create it again. If not, remove {topic} from the subscription of the "
         "members; offsets without a topic can be deleted.",
-        next_command=None
-        if has_members
-        else command("kafka-groups", "delete-offsets", evidence.group, "--topic", topic),
+        next_command=None if has_members else group_command("delete-offsets", evidence.group, "--topic", topic),
         since=since,
         explains=frozenset(keys),
     )

@@ -9,7 +9,7 @@ from typing import Final
 from kafka_groups.causes.cause import Cause, Order, has_offsets
 from kafka_groups.causes.evidence import Evidence, Need, PartitionPolls, TopicPoll
 from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding, Since
-from kafka_groups.causes.sentences import command, name_partition, name_time
+from kafka_groups.causes.sentences import group_command, name_partition, name_time
 from kafka_groups.causes.series import with_commits
 from kafka_groups.model import TopicPartition
 
@@ -59,7 +59,7 @@ def _describe(
         facts=tuple(facts),
         refuted_by="The same topic id before and now: then the leader lost records (an unclean leader election).",
         next_step="Decide where the group reads on: a commit on the old topic is no position in the new one.",
-        next_command=command("kafka-groups", "reset", evidence.group, "--topic", topic, "--to-earliest"),
+        next_command=group_command("reset", evidence.group, "--topic", topic, "--to-earliest"),
         since=since,
         explains=frozenset(keys if since else beyond),
     )

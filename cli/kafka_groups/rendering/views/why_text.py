@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -119,7 +120,26 @@ def _finding(row: FindingRow, width: int | None) -> Iterator[Line]:
     yield from _labelled("refuted by", row.refuted_by, width)
     yield from _labelled("next", row.next_step, width)
     if row.next_command is not None:
-        yield Line(_INDENT + row.next_command)
+        yield Line(_INDENT + _one_line(row.next_command))
+
+
+def _one_line(command: str) -> str:
+    """Return a command line without control characters, which bash and other shells read as the same words."""
+    if command.isprintable():
+        return command
+    return " ".join(shlex.quote(word) if word.isprintable() else _quote(word) for word in shlex.split(command))
+
+
+def _quote(word: str) -> str:
+    """Return a word as $'…', where control characters are escapes of their UTF-8 bytes."""
+    escapes = {"\\": "\\\\", "'": "\\'"}
+    shown = (
+        escapes.get(letter, letter)
+        if letter.isprintable()
+        else "".join(f"\\x{byte:02x}" for byte in letter.encode("utf-8", "surrogateescape"))
+        for letter in word
+    )
+    return f"$'{''.join(shown)}'"
 
 
 def _evidence(row: FindingRow) -> Iterator[str]:
