@@ -6,11 +6,13 @@ import re
 
 import pytest
 
+from kafka_groups.causes.diagnosis import explain
 from kafka_groups.causes.evidence import LogTime, Need, OpenTransaction
 from kafka_groups.errors import AdminError
 from kafka_groups.groups.observation.observer import Observer
+from kafka_groups.groups.observation.poll import Poll
 from kafka_groups.groups.selection import Selectors
-from kafka_groups.model import TopicPartition
+from kafka_groups.model import Failure, TopicPartition
 from tests.fakes.scripted_broker import changed
 from tests.fakes.scripted_cluster import Group
 from tests.groups.observation.observed_cluster import AT_MS, evidence_of, observed_cluster, observer_of, poll
@@ -104,3 +106,40 @@ def test_a_selector_that_matches_nothing_selects_no_group() -> None:
         observer = Observer(admin, Selectors(match=re.compile("x.*")), most_polls=6, interval_ms=1)
         poll(observer, admin)
     assert (observer.anything_selected, observer.anything_listed, observer.evidence()) == (False, True, {})
+
+
+def test_partitions_of_a_deleted_topic_stay_known_after_a_failed_poll() -> None:
+    with observed_cluster() as cluster, cluster.admin() as admin:
+        observer = observer_of(admin, "billing")
+        poll(observer, admin)
+        cluster.groups["billing"] = Group(coordinator=1, state="Empty")
+        del cluster.topics["orders"]
+        observer._polls.append(Poll(AT_MS + 1))
+        poll(observer, admin, first=1)
+        evidence = observer.evidence()["billing"]
+    assert [each.exists for each in evidence.topics["orders"]] == [True, False]
+    assert evidence.partitions[FIRST][-1].committed is None
+
+
+def test_partitions_that_no_kept_poll_saw_in_use_are_forgotten() -> None:
+    with observed_cluster() as cluster, cluster.admin() as admin:
+        observer = observer_of(admin, "billing", most_polls=2)
+        poll(observer, admin)
+        cluster.groups["billing"] = Group(coordinator=1, state="Empty")
+        del cluster.topics["orders"]
+        poll(observer, admin, 1, first=1)
+        assert observer.evidence()["billing"].partitions
+        poll(observer, admin, 2, first=2)
+        assert not observer.evidence()["billing"].partitions
+
+
+def test_the_failure_of_a_coordinator_is_evidence() -> None:
+    failure = Failure(15, "COORDINATOR_NOT_AVAILABLE", "The coordinator is not available.", group="billing")
+    with observed_cluster() as cluster, cluster.admin() as admin:
+        observer = observer_of(admin, "billing")
+        poll(observer, admin)
+        assert observer.evidence()["billing"].coordinator_failure is None
+        observer._polls.append(Poll(AT_MS + 1, failures=(failure,)))
+        evidence = observer.evidence()["billing"]
+    assert evidence.coordinator_failure == failure
+    assert "coordinator_trouble" in [each.cause.name for each in explain(evidence).found]

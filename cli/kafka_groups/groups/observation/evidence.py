@@ -18,7 +18,7 @@ from kafka_groups.groups.observation.logs import LogTimes
 from kafka_groups.groups.observation.other_groups import MOST_GROUPS, OtherGroups
 from kafka_groups.groups.observation.poll import Poll
 from kafka_groups.groups.observation.transactions import Transactions
-from kafka_groups.model import TopicPartition
+from kafka_groups.model import Failure, TopicPartition
 
 
 class Background(NamedTuple):
@@ -40,7 +40,9 @@ def collect_evidence(polls: Sequence[Poll], background: Background) -> dict[str,
 
 def _evidence_of(group: str, polls: Sequence[Poll], others: Sequence[OtherGroup], background: Background) -> Evidence:
     of_group = [poll for poll in polls if group in poll.groups]
-    partitions = _series(group, of_group)
+    partitions = {
+        key: series for key, series in _series(group, of_group).items() if _is_current(series, of_group[-1].at_ms)
+    }
     topics = {key.topic for key in partitions}
     return Evidence(
         polls=tuple(GroupPoll(poll.at_ms, poll.groups[group]) for poll in of_group),
@@ -51,10 +53,18 @@ def _evidence_of(group: str, polls: Sequence[Poll], others: Sequence[OtherGroup]
         others=tuple(other for other in others if other.group != group),
         brokers=of_group[-1].brokers,
         unanswering_brokers=polls[-1].unanswering_brokers,
+        coordinator_failure=_coordinator_failure(group, polls[-1]),
         unseen={**of_group[-1].unseen.get(group, {}), **_unseen(partitions, background)},
         bootstrap_server=background.bootstrap_server,
         interval_ms=background.interval_ms,
     )
+
+
+def _coordinator_failure(group: str, last: Poll) -> Failure | None:
+    """Return why the last poll could not observe a group; None if it did."""
+    if group in last.groups:
+        return None
+    return next((failure for failure in last.failures if failure.group == group and failure.topic is None), None)
 
 
 def _series(group: str, polls: Iterable[Poll]) -> dict[TopicPartition, PartitionPolls]:
@@ -63,6 +73,11 @@ def _series(group: str, polls: Iterable[Poll]) -> dict[TopicPartition, Partition
         for key, partition in poll.partitions.get(group, {}).items():
             series.setdefault(key, []).append(partition)
     return {key: tuple(series[key]) for key in sorted(series)}
+
+
+def _is_current(polls: PartitionPolls, last_ms: int) -> bool:
+    """Return whether the last poll of a group has the partition, or a kept poll saw a commit on it."""
+    return polls[-1].at_ms == last_ms or any(poll.committed is not None for poll in polls)
 
 
 def _topic_series(topic: str, polls: Iterable[Poll]) -> tuple[TopicPoll, ...]:

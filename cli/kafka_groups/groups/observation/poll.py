@@ -57,6 +57,14 @@ class Poll(NamedTuple):
     failures: tuple[Failure, ...] = ()
     notes: tuple[Note, ...] = ()
 
+    def partitions_in_use(self, group: str) -> Iterator[TopicPartition]:
+        """Yield the partitions of a selected group with a commit, and those that a member owns."""
+        for key, partition in self.partitions.get(group, {}).items():
+            if partition.committed is not None:
+                yield key
+        for member in self.groups[group].members:
+            yield from assigned_partitions(member)
+
     def log_ends(self) -> dict[TopicPartition, int]:
         """Return the known log ends of the selected groups' partitions, those with the largest lag first."""
         polls = ((key, poll) for group in self.groups for key, poll in self.partitions.get(group, {}).items())
@@ -70,11 +78,16 @@ def poll_steps() -> tuple[Step, ...]:
 
 
 def read_poll(
-    admin: Admin, selection: Selection, others: Iterable[str], at_ms: int, plan: TimePlan, before: Poll | None = None
+    admin: Admin,
+    selection: Selection,
+    others: Iterable[str],
+    at_ms: int,
+    plan: TimePlan,
+    known: Mapping[str, Iterable[TopicPartition]] = MappingProxyType({}),
 ) -> Poll:
     """Read the selected groups, and the commits of others, in one round; then the logs of their partitions.
 
-    Partitions of the poll `before` are read again, although the group may have lost its commits on them: brokers delete
+    The `known` partitions of each group are read again, although it may have lost its commits on them: brokers delete
     the commits on a topic with it.
 
     With K coordinators and L leaders it costs K requests of each API that describes groups, K OffsetFetch and as many
@@ -83,7 +96,7 @@ def read_poll(
     # A listing may be older than this poll, and descriptions must not come from it.
     described = describe_groups(admin, selection._replace(listings={}), details=_DETAILS, plan=plan)
     other_commits = read_commits(admin, [*others], plan)
-    keys_by_group = _keys_by_group(described, {} if before is None else before.partitions)
+    keys_by_group = _keys_by_group(described, known)
     observed = dict.fromkeys(key for keys in keys_by_group.values() for key in keys)
     logs = read_logs(admin, observed, partitions_of(other_commits), plan)
     every: dict[str, Mapping[TopicPartition, PartitionPoll]] = {
@@ -105,13 +118,13 @@ def read_poll(
 
 
 def _keys_by_group(
-    described: DescribedGroups, before: Mapping[str, Iterable[TopicPartition]]
+    described: DescribedGroups, known: Mapping[str, Iterable[TopicPartition]]
 ) -> dict[str, list[TopicPartition]]:
-    """Return the partitions of each group: with an offset, owned by a member, or known from the poll before."""
+    """Return the partitions of each group: with an offset, owned by a member, or known before."""
     keys: dict[str, list[TopicPartition]] = {}
     for name, group in described.descriptions.items():
         owned = [key for member in group.members for key in assigned_partitions(member)]
-        keys[name] = [*dict.fromkeys((*described.offsets.get(name, ()), *owned, *before.get(name, ())))]
+        keys[name] = [*dict.fromkeys((*described.offsets.get(name, ()), *owned, *known.get(name, ())))]
     return keys
 
 
