@@ -34,6 +34,11 @@ def has_commits(kind: Kind) -> bool:
     return kind.has_commits
 
 
+def has_commits_or_workers(kind: Kind) -> bool:
+    """Return whether groups of a kind have committed offsets, or workers of Kafka Connect."""
+    return kind.has_commits or kind.has_workers
+
+
 def has_offsets(kind: Kind) -> bool:
     """Return whether groups of a kind have offsets of any sort."""
     return kind.has_offsets

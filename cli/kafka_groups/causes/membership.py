@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from kafka_groups.causes.evidence import Evidence, GroupPoll
 from kafka_groups.causes.finding import Fact, Since
@@ -18,6 +18,7 @@ from kafka_groups.causes.series import moves
 from kafka_groups.kinds import REBALANCING_STATES
 from kafka_groups.model import GroupDescription, Member
 
+_MAX_LEAVERS: Final = 5
 # A client id and a host.
 Client: TypeAlias = tuple[str, str]
 
@@ -141,3 +142,16 @@ def life_fact(life: Life) -> Fact:
     end = f"to {name_time(life.last_ms)}" if life.left is None else f"and left by {name_time(life.left.latest_ms)}"
     text = f"{name_member(life.member)} was a member from {name_time(life.first_ms)} {end}."
     return member_fact(text, life.member, life.last_ms)
+
+
+def leaver_facts(evidence: Evidence) -> tuple[Fact, ...]:
+    """Return a fact for each of the last members that polls saw leave, the last one at the end."""
+    return tuple(
+        member_fact(
+            f"{name_member(life.member)} left between {name_time(life.last_ms)} and {name_time(life.left.latest_ms)}.",
+            life.member,
+            life.left.latest_ms,
+        )
+        for life in lives_of(described_polls(evidence))[-_MAX_LEAVERS:]
+        if life.left is not None
+    )

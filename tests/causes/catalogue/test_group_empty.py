@@ -1,8 +1,9 @@
 """A group without members."""
 
-from kafka_groups.causes.catalogue.group_empty import find
+from kafka_groups.causes.catalogue.group_empty import CAUSE, find
 from kafka_groups.causes.catalogue.recently_empty import find as find_recently_empty
 from kafka_groups.causes.finding import Certainty, Since
+from tests.causes.connect_group import connect_group, polls_of, worker
 from tests.causes.observed_group import ObservedGroup, description, line, member, texts_of, time_of
 
 
@@ -99,3 +100,18 @@ def test_one_commit_without_members_leaves_doubt() -> None:
     (finding,) = find(group.log_times("orders", 0, (60, 500)).all_unexplained())
     assert finding.certainty is Certainty.LIKELY
     assert "a consumer that assigns partitions itself" in finding.refuted_by
+
+
+def test_a_connect_group_without_workers_runs_nothing() -> None:
+    evidence = polls_of(*[connect_group(worker("w1"))] * 2, *[connect_group()] * 4)
+    (finding,) = find(evidence)
+    assert finding.certainty is Certainty.CERTAIN
+    assert "no connector and no task runs" in finding.summary
+    assert finding.since == Since(time_of(1), time_of(2))
+    assert "w1 on w1 left between" in texts_of(finding)
+    assert CAUSE.applies_to(evidence.kind)
+
+
+def test_a_connect_group_that_restarts_is_empty_for_a_moment() -> None:
+    assert not [*find(polls_of(*[connect_group(worker("w1"))] * 4, *[connect_group()] * 2))]
+    assert not [*find(polls_of(*[connect_group()] * 2))]
