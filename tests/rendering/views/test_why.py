@@ -9,7 +9,7 @@ import pytest
 
 from kafka_groups.causes.cause import Cause, Due, Order
 from kafka_groups.causes.diagnosis import explain
-from kafka_groups.causes.evidence import Evidence
+from kafka_groups.causes.evidence import Evidence, Need
 from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding, Since
 from kafka_groups.causes.sentences import group_command
 from kafka_groups.rendering.columns import Entry
@@ -130,6 +130,14 @@ def test_a_cause_that_only_history_shows_was_not_tested() -> None:
     found = judgement(due=Due.HISTORY, holds=False)
     assert (found.checked, found.untested) == ([], [("stopped", ONLY_HISTORY)])
     assert [*texts(found, screen())][-1] == f"Could not be tested: stopped ({ONLY_HISTORY})."
+
+
+def test_evidence_that_was_denied_limits_what_is_called_right() -> None:
+    group = ObservedGroup(*[description(member("m", {"t": [0]}))] * 6)
+    assert "Nothing wrong was found." in texts(judgement_of(explain(group.evidence), ()), screen())
+    denied = group.with_evidence(unseen={Need.LOG_ENDS: "denied"})
+    lines = texts(judgement_of(explain(denied.evidence), ()), screen())
+    assert "Nothing wrong was found in what could be observed." in lines
 
 
 def test_a_cause_with_many_findings_shows_the_first_five() -> None:

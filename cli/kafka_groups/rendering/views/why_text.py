@@ -89,7 +89,9 @@ def _observed(judgement: Judgement) -> str:
 def _without_trouble(judgement: Judgement, width: int | None) -> Iterator[Line]:
     if judgement.diagnosis.unexplained:
         return
-    yield from _fold("Nothing wrong was found.", "", width)
+    unseen = judgement.diagnosis.evidence.unseen
+    scope = " in what could be observed" if unseen and judgement.diagnosis.untested else ""
+    yield from _fold(f"Nothing wrong was found{scope}.", "", width)
 
 
 def _findings(rows: Sequence[FindingRow], width: int | None) -> Iterator[Line]:
