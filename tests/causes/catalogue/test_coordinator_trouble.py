@@ -84,3 +84,10 @@ def test_groups_that_a_transaction_holds_do_not_blame_the_coordinator() -> None:
         key: tuple(poll._replace(stable_end=100) for poll in polls) for key, polls in group.evidence.partitions.items()
     }
     assert not [*find(group.with_evidence(partitions=held).all_unexplained())]
+
+
+def test_a_group_that_no_broker_returns_any_more_is_likely() -> None:
+    failure = Failure(None, "TIMEOUT", "no response within 6 s", group="g")
+    (finding,) = find(_group().with_evidence(coordinator_failure=failure).all_unexplained())
+    assert finding.certainty is Certainty.LIKELY
+    assert "no response within 6 s (TIMEOUT)" in texts_of(finding)

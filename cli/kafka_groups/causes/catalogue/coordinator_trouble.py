@@ -16,6 +16,8 @@ from kafka_groups.model import Broker
 
 # What brokers return for a coordinator that does not serve its groups.
 _UNAVAILABLE: Final = frozenset({"COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR"})
+# What clients report if no broker responds: the coordinator may be lost, or the way to it.
+_NO_RESPONSE: Final = frozenset({"CONNECTION_FAILED", "TIMEOUT"})
 # Fewer groups may stop together by chance, and batch readers stop for a while.
 _MIN_GROUPS: Final = 3
 _MIN_STOP_MS: Final = 60_000
@@ -30,6 +32,9 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     elif broker is not None and broker.id in evidence.unanswering_brokers:
         text = f"Broker {broker.id} did not respond: {evidence.unanswering_brokers[broker.id]}."
         yield _describe(evidence, "does not respond", Certainty.STRONG, [text])
+    elif failure is not None and failure.name in _NO_RESPONSE:
+        text = f"The last request to the coordinator failed: {failure.message} ({failure.name})."
+        yield _describe(evidence, "does not respond", Certainty.LIKELY, [text])
     elif broker is not None:
         yield from _compare(evidence, broker)
 
