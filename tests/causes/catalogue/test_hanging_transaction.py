@@ -1,5 +1,7 @@
 """Transactions that stay open, and those in progress."""
 
+import pytest
+
 from kafka_groups.causes.catalogue import hanging_transaction, transaction_in_progress
 from kafka_groups.causes.evidence import OpenTransaction, OtherGroup, PartitionPoll
 from kafka_groups.causes.finding import Certainty, Since
@@ -7,7 +9,7 @@ from kafka_groups.model import TopicPartition
 from tests.causes.observed_group import START_MS, ObservedGroup, description, line, member, texts_of, time_of
 
 KEY = TopicPartition("orders", 0)
-BEGUN_MS = START_MS - 60_000
+BEGUN_MS = START_MS - 900_000
 
 
 def _group(*, committed: list[int] | None = None, stable: list[int | None] | None = None) -> ObservedGroup:
@@ -84,3 +86,14 @@ def test_few_polls_show_no_transaction_without_its_producer() -> None:
     group = _group()
     short = {KEY: group.evidence.partitions[KEY][-3:]}
     assert not [*hanging_transaction.find(group.with_evidence(partitions=short).all_unexplained())]
+
+
+@pytest.mark.parametrize(("age_s", "certainty"), [(20, Certainty.STRONG), (50, Certainty.CERTAIN)])
+def test_a_transaction_that_may_end_by_itself_is_not_to_be_aborted(age_s: int, certainty: Certainty) -> None:
+    evidence = _with_transaction(_group(), updated_ms=START_MS - 1_000 * age_s).all_unexplained()
+    (finding,) = hanging_transaction.find(evidence)
+    assert finding.certainty is certainty
+    assert "after transaction.timeout.ms" in finding.next_step
+    assert finding.next_command == (
+        "kafka-transactions.sh --bootstrap-server b1:9092 describe-producers --topic orders --partition 0"
+    )

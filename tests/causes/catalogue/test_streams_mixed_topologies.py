@@ -11,7 +11,7 @@ MIXED = streams_group(streams_member("new", epoch=2), streams_member("old", epoc
 
 def test_a_member_with_an_older_topology_is_named_with_its_epoch() -> None:
     (finding,) = find(ObservedGroup(*[SAME] * 2, *[MIXED] * 4).all_unexplained())
-    assert finding.certainty is Certainty.CERTAIN
+    assert finding.certainty is Certainty.LIKELY
     assert finding.since == Since(time_of(1), time_of(2))
     assert "1 member of 2 have another topology" in finding.summary
     assert "old on old has the topology epoch 1" in texts_of(finding)
@@ -28,3 +28,10 @@ def test_unknown_topologies_do_not_differ() -> None:
     without_tasks = MIXED._replace(members=tuple(member._replace(streams=None) for member in MIXED.members))
     assert not [*find(ObservedGroup(*[unknown] * 6).all_unexplained())]
     assert not [*find(ObservedGroup(*[without_tasks] * 6).all_unexplained())]
+
+
+def test_epochs_that_differ_at_all_polls_are_certain() -> None:
+    (finding,) = find(ObservedGroup(*[MIXED] * 6).all_unexplained())
+    assert finding.certainty is Certainty.CERTAIN
+    (finding,) = find(ObservedGroup(MIXED).all_unexplained())
+    assert finding.certainty is Certainty.LIKELY

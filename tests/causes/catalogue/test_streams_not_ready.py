@@ -41,3 +41,8 @@ def test_an_unknown_state_is_not_that_of_a_group_that_is_not_ready() -> None:
 def test_the_cause_applies_to_streams_groups_alone() -> None:
     assert CAUSE.applies_to(ObservedGroup(READY).evidence.kind)
     assert not CAUSE.applies_to(ObservedGroup(description()).evidence.kind)
+
+
+def test_a_single_poll_of_a_group_that_is_not_ready_is_likely() -> None:
+    (finding,) = find(ObservedGroup(NOT_READY).all_unexplained())
+    assert finding.certainty is Certainty.LIKELY

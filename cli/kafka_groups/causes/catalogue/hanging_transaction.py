@@ -15,6 +15,9 @@ from kafka_groups.model import TopicPartition
 
 # Most transactions end within fewer polls.
 _MIN_POLLS: Final = 4
+# The defaults of transaction.timeout.ms and transaction.max.timeout.ms: coordinators abort what is older.
+_USUAL_MS: Final = 60_000
+_LONGEST_MS: Final = 900_000
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -30,6 +33,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 
 def _describe(evidence: Evidence, key: TopicPartition, transaction: OpenTransaction | None) -> Finding:
     last = evidence.partitions[key][-1]
+    age_ms = None if transaction is None else last.at_ms - transaction.updated_ms
     name, stable_end = name_partition(key), last.stable_end or 0
     groups = [other.group for other in evidence.others if stops_at(other.partitions.get(key, (last,)), stable_end)]
     texts = [f"The last stable offset of {name} stays at {stable_end:,}, below the log end {last.log_end:,}."]
@@ -40,26 +44,50 @@ def _describe(evidence: Evidence, key: TopicPartition, transaction: OpenTransact
             f"Producer {transaction.producer_id} with epoch {transaction.producer_epoch} began a transaction there, "
             f"and wrote its last record at {name_time(transaction.updated_ms)}."
         )
-    tool = ("kafka-transactions.sh", "--bootstrap-server", evidence.bootstrap_server)
-    place = ("--topic", key.topic, "--partition", key.partition)
     return Finding(
         summary=f"An open transaction holds {name} at offset {stable_end:,}: consumers of committed records wait for "
         f"its end, and {count(lag_of(evidence.partitions[key]), 'record')} behind it.",
-        certainty=Certainty.CERTAIN if transaction else Certainty.STRONG if groups else Certainty.LIKELY,
+        certainty=_certainty(age_ms, has_groups=bool(groups)),
         facts=tuple(Fact(text, last.at_ms, key.topic, key.partition, stable_end, broker=last.leader) for text in texts),
         refuted_by="A last stable offset that moves, or a group that reads uncommitted records: then the record at the "
         "offset may be poison.",
-        next_step="Start the producer again, which ends its transaction. If it is gone, abort the transaction; "
-        "its records are lost then."
-        if transaction
-        else "Look for the producer of the transaction. A producer that starts again ends it.",
-        next_command=command(*tool, "abort", *place, "--start-offset", stable_end)
-        if transaction
-        else command(*tool, "find-hanging", *place),
+        next_step=_advise(age_ms),
+        next_command=_next_command(evidence, key, age_ms),
         since=begun(evidence, key),
         explains=frozenset({key}),
         lag=lag_of(evidence.partitions[key]),
     )
+
+
+def _certainty(age_ms: int | None, *, has_groups: bool) -> Certainty:
+    """Return how certain it is, by the time since the producer's last record; None if that is unknown."""
+    if age_ms is None:
+        return Certainty.STRONG if has_groups else Certainty.LIKELY
+    return Certainty.CERTAIN if age_ms >= _USUAL_MS else Certainty.STRONG
+
+
+def _advise(age_ms: int | None) -> str:
+    if age_ms is None:
+        return "Look for the producer of the transaction. A producer that starts again ends it."
+    if age_ms < _LONGEST_MS:
+        return (
+            "Look whether the producer runs: it ends the transaction, or the coordinator aborts it after "
+            "transaction.timeout.ms."
+        )
+    return (
+        "Start the producer again, which ends its transaction. If it is gone, abort the transaction; its records are "
+        "lost then."
+    )
+
+
+def _next_command(evidence: Evidence, key: TopicPartition, age_ms: int | None) -> str:
+    tool = ("kafka-transactions.sh", "--bootstrap-server", evidence.bootstrap_server)
+    place = ("--topic", key.topic, "--partition", key.partition)
+    if age_ms is None:
+        return command(*tool, "find-hanging", *place)
+    if age_ms < _LONGEST_MS:
+        return command(*tool, "describe-producers", *place)
+    return command(*tool, "abort", *place, "--start-offset", evidence.partitions[key][-1].stable_end or 0)
 
 
 CAUSE: Final = Cause(

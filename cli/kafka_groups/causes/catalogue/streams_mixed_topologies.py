@@ -14,6 +14,7 @@ from kafka_groups.model import Member
 
 # A member that joins with a new version changes the group with its next heartbeats.
 _POLLS: Final = 2
+_LONG_MS: Final = 20_000
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -26,7 +27,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     yield Finding(
         summary=f"{count(len(others), 'member')} of {len(group.members):,} have another topology than the group: "
         "two versions of the application run.",
-        certainty=Certainty.CERTAIN,
+        certainty=Certainty.CERTAIN if _lasts(evidence) else Certainty.LIKELY,
         facts=(
             Fact(f"The topology epoch of the group is {epoch}.", at_ms=at_ms, epoch=epoch),
             *(
@@ -45,6 +46,11 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         next_step="Upgrade the members that have another epoch: they get no new tasks until then.",
         since=held_since([(poll.at_ms, bool(_others(poll))) for poll in evidence.polls]),
     )
+
+
+def _lasts(evidence: Evidence) -> bool:
+    """Return whether epochs differed at all polls of 20 seconds or more: a rolling upgrade may be under way."""
+    return evidence.duration_ms >= _LONG_MS and all(map(_others, evidence.polls))
 
 
 def _others(poll: GroupPoll) -> list[tuple[Member, int]]:

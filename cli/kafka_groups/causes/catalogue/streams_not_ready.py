@@ -24,7 +24,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     absent = sorted(topic for topic, polls in evidence.topics.items() if polls and not polls[-1].exists)
     yield Finding(
         summary="The streams group is NotReady: its topology does not fit the topics, so no task runs.",
-        certainty=Certainty.CERTAIN,
+        certainty=Certainty.CERTAIN if len(evidence.polls) >= _POLLS else Certainty.LIKELY,
         facts=(
             Fact(f"The state of the group is {group.state}.", at_ms=at_ms, epoch=group.group_epoch),
             *(Fact(f"The topic {topic} does not exist.", at_ms=at_ms, topic=topic) for topic in absent),
