@@ -45,7 +45,7 @@ def test_a_metrics_file_is_written_beside_the_output(tmp_path: Path) -> None:
     assert outcome.stdout.splitlines()[1].startswith("lost,u,0,3,")
     text = file.read_text()
     assert 'kafka_groups_lag_by_partition_messages{cluster="fake",group="lost",topic="u",partition="0"} 17' in text
-    assert "kafka_groups_lag_failures 1\n" in text
+    assert 'kafka_groups_lag_failures{cluster="fake"} 1\n' in text
     assert [path.name for path in tmp_path.iterdir()] == ["lag.prom"]
 
 
@@ -57,7 +57,7 @@ def test_the_metrics_of_a_cluster_that_cannot_be_reached_are_no_old_values(
     cluster.refuse(AuthenticationFailedError("refused"))
     assert run("lag", "--metrics-file", str(file)).exit_code == 1
     text = file.read_text()
-    assert "kafka_groups_lag_failures 1\n" in text
+    assert 'kafka_groups_lag_failures{cluster="fake"} 1\n' in text
     assert "group=" not in text
 
 

@@ -9,6 +9,7 @@ distinct value of a label is escaped once.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, repeat
 from operator import attrgetter
@@ -46,28 +47,43 @@ class OpenMetricsWriter:
 
     def add(self, entry: Entry) -> None:
         """Keep the rows: the samples of a metric stand together."""
-        cluster = "" if entry.cluster is None else f'cluster="{_escape(entry.cluster.name)}",'
+        cluster = _cluster_label(None if entry.cluster is None else entry.cluster.name)
         self._rows.setdefault(cluster, []).extend(entry.rows)
 
     def end(self, notes: Iterable[Note], failures: Iterable[Failure], *, status: str) -> None:
-        """Write all samples, the number of failures, and the time."""
+        """Write all samples, the number of failures of each cluster, and the time."""
         families = {metric.name: [_head(metric.name, metric.help)] for metric in self._metrics}
         labels = {metric.labels: _Labels(metric.labels) for metric in self._metrics}
         for cluster, rows in self._chunks():
             texts = {names: each.join(rows, cluster) for names, each in labels.items()}
             for metric in self._metrics:
                 families[metric.name].append(_format_samples(metric, rows, texts[metric.labels]))
-        failed = f"{self._prefix}_failures"
-        failed_head = _head(failed, "Groups, partitions and brokers that failed.")
         read = f"{self._prefix}_read_timestamp_seconds"
         read_head = _head(read, "When the values were read, in seconds since 1970.")
-        totals = [f"{failed_head}{failed} {len(list(failures))}\n", f"{read_head}{read} {self._clock():.3f}\n"]
+        totals = [self._count(failures), f"{read_head}{read} {self._clock():.3f}\n"]
         self._write([*chain.from_iterable(families.values()), *totals, "# EOF\n"])
+
+    def _count(self, failures: Iterable[Failure]) -> str:
+        """Return the lines of the numbers of failures: one for each cluster with rows or failures."""
+        name = f"{self._prefix}_failures"
+        numbers = Counter(_cluster_label(failure.cluster) for failure in failures)
+        clusters = dict.fromkeys([*self._rows, *sorted(numbers)]) or [""]
+        lines = [f"{name}{_in_braces(label)} {numbers[label]}\n" for label in clusters]
+        return "".join([_head(name, "Groups, partitions and brokers that failed."), *lines])
 
     def _chunks(self) -> Iterator[tuple[str, Sequence[Any]]]:
         for cluster, rows in self._rows.items():
             for start in range(0, len(rows), _CHUNK):
                 yield cluster, rows[start : start + _CHUNK]
+
+
+def _cluster_label(name: str | None) -> str:
+    """Return the label of a cluster, with a comma behind it; empty without a name."""
+    return f'cluster="{_escape(name)}",' if name else ""
+
+
+def _in_braces(label: str) -> str:
+    return f"{{{label.removesuffix(',')}}}" if label else ""
 
 
 def _format_samples(metric: Metric, rows: Sequence[Any], labels: Iterable[str]) -> str:
