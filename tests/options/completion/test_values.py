@@ -132,6 +132,14 @@ def test_profiles_are_those_of_the_users_file(home: Path) -> None:
     assert offered("delete", "--profile", "dev,p") == []
 
 
+def test_profiles_that_an_option_cannot_name_are_not_offered(home: Path) -> None:
+    (home / ".config" / "kafka-groups").mkdir(parents=True)
+    (home / ".config" / "kafka-groups" / "profiles.toml").write_text('["a,b"]\n[a]\n[A]\n')
+    for command in ("list", "delete"):
+        assert offered(command, "--profile", "") == ["A", "a"]
+    assert offered("list", "--profile", "a,") == ["a,A"]
+
+
 def test_formats_are_those_of_the_command() -> None:
     assert offered("list", "--format", "") == ["table", "json", "ndjson", "csv", "kafka"]
     assert offered("offsets", "--format", "") == ["table", "json", "ndjson", "csv"]
