@@ -189,7 +189,8 @@ def test_a_slow_cluster_does_not_delay_the_samples_of_others(
     assert process.stderr is not None
     lines = [process.stderr.readline() for _ in range(3)]
     process.send_signal(signal.SIGINT)
-    stdout, _ = process.communicate(timeout=30)
+    stdout, stderr = process.communicate(timeout=30)
+    assert "west: Error: the command was interrupted before all results were written (INTERRUPTED)\n" in stderr
     assert [re.sub(r"^\S+|\d+", "", line) for line in lines] == [" east:  rows\n"] * 3
     assert (process.returncode, {*samples_of(directory)}) == (130, {"id-east"})
     assert [(each["cluster"], each["name"]) for each in json.loads(stdout)["errors"]] == [("west", "INTERRUPTED")]

@@ -21,6 +21,7 @@ from kafka_groups.pipeline.commands.clock import now_ms, timestamp
 from kafka_groups.pipeline.commands.command_run import Run
 from kafka_groups.pipeline.commands.documents import Summary
 from kafka_groups.rendering.clusters import Cluster
+from kafka_groups.rendering.stderr import print_failures
 
 if TYPE_CHECKING:
     from kafka_groups.pipeline.facts.sample import SampleReading, SampleResult
@@ -50,6 +51,7 @@ def sample_clusters(run: Run, connection: Connection, storage: Storage, interval
         except (KeyboardInterrupt, SystemExit):
             samples.add_interrupted()
             run.report(samples.summarize(), samples.failures())
+            print_failures(run.screen, samples.failures())
             raise
         run.finish(samples.summarize(), samples.failures())
 
