@@ -69,8 +69,19 @@ def poll_steps() -> tuple[Step, ...]:
     return (*description_steps(_DETAILS), steps.OTHER_COMMITS, *log_steps())
 
 
-def read_poll(admin: Admin, selection: Selection, others: Iterable[str], at_ms: int, plan: TimePlan) -> Poll:
+def read_poll(
+    admin: Admin,
+    selection: Selection,
+    others: Iterable[str],
+    at_ms: int,
+    plan: TimePlan,
+    *,
+    earlier: Iterable[TopicPartition] = (),
+) -> Poll:
     """Read the selected groups, and the commits of others, in one round; then the logs of their partitions.
+
+    `earlier` are partitions of earlier polls. Their topics are described, too: brokers delete the commits on a topic
+    with it, so that otherwise nothing would show that it does not exist any more.
 
     With K coordinators and L leaders it costs K requests of each API that describes groups, K OffsetFetch and as many
     for the other groups, one Metadata, and 3 L ListOffsets. The plan has the `poll_steps`.
@@ -80,7 +91,8 @@ def read_poll(admin: Admin, selection: Selection, others: Iterable[str], at_ms: 
     other_commits = read_commits(admin, [*others], plan)
     owned = _owned_partitions(described)
     observed = dict.fromkeys((*partitions_of(described.offsets), *owned))
-    logs = read_logs(admin, observed, partitions_of(other_commits), plan)
+    unobserved = [key for key in earlier if key not in observed]
+    logs = read_logs(admin, observed, [*partitions_of(other_commits), *unobserved], plan)
     every: dict[str, Mapping[TopicPartition, PartitionPoll]] = {
         group: _join(described.offsets.get(group), keys, logs, at_ms)
         for group, keys in _keys_by_group(described).items()
