@@ -76,6 +76,11 @@ class Kind(NamedTuple):
         return self.offsets is Offsets.START
 
     @property
+    def has_had_members(self) -> bool:
+        """Return whether a member has joined a group of it: the first one sets the protocol type, which stays."""
+        return self.protocol_types != frozenset({""})
+
+    @property
     def has_offsets(self) -> bool:
         """Return whether it has offsets of any sort."""
         return self.offsets is not Offsets.NONE

@@ -153,10 +153,6 @@ def _new_topic(random: Random) -> Simulation:
     return with_streams(_steady(random), first_s=-random.uniform(30, 800))
 
 
-def _short_surge(random: Random) -> Simulation:
-    return with_streams(_steady(random), factor=random.uniform(2, 10), factor_from_s=-random.uniform(0, 25))
-
-
 HEALTHY: Final[Mapping[str, Shape]] = MappingProxyType(
     {
         "steady": _steady,
@@ -170,7 +166,6 @@ HEALTHY: Final[Mapping[str, Shape]] = MappingProxyType(
         "partitions in turn": _turns,
         "uneven partitions": _uneven,
         "new topic": _new_topic,
-        "surge that begins": _short_surge,
     }
 )
 

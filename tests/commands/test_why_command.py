@@ -19,15 +19,20 @@ if TYPE_CHECKING:
 
 
 class Pauses:
-    """The pauses between polls, which end at once; before some of them `before` changes the cluster or raises."""
+    """The pauses between polls, which end at once; before some of them `before` changes the cluster or raises.
+
+    `now` is the time of a clock that only pauses move.
+    """
 
     def __init__(self) -> None:
+        self.now = 0.0
         self.seconds: list[float] = []
         self.before: dict[int, Any] = {}
 
     def pause(self, seconds: float) -> None:
         """Begin the next poll at once."""
         self.seconds.append(seconds)
+        self.now += seconds
         change = self.before.get(len(self.seconds) + 1)
         if change is not None:
             change()
@@ -38,6 +43,7 @@ def pauses(mocker: MockerFixture) -> Pauses:
     """Return polls without pauses."""
     pauses = Pauses()
     mocker.patch("kafka_groups.commands.why_run.pause", side_effect=pauses.pause)
+    mocker.patch("kafka_groups.commands.why_run.monotonic", side_effect=lambda: pauses.now)
     return pauses
 
 
@@ -133,9 +139,7 @@ def test_a_terminal_folds_sentences_and_escapes_names(cluster: FakeCluster, mock
 
 def test_six_polls_are_spread_over_thirty_seconds(pauses: Pauses, cluster: FakeCluster) -> None:
     run("why", "empty")
-    assert len(pauses.seconds) == 5
-    # The clock stands almost still, so the fifth poll is five intervals away.
-    assert 29 < pauses.seconds[-1] <= 30
+    assert pauses.seconds == [6.0] * 5
     assert len(cluster.admin.describe_with_offsets.mock_calls) == 2 * 6
 
 
@@ -151,8 +155,19 @@ def test_a_terminal_shows_the_progress_of_the_polls(mocker: MockerFixture) -> No
 
 def test_samples_and_interval_are_options(pauses: Pauses) -> None:
     (group,) = document("empty", "--samples", "3", "--interval", "2s")["groups"]
-    assert (group["polls"], len(pauses.seconds)) == (3, 2)
-    assert 3 < pauses.seconds[-1] <= 4
+    assert (group["polls"], pauses.seconds) == (3, [2.0, 2.0])
+
+
+def test_a_poll_that_takes_longer_than_the_interval_is_followed_at_once(pauses: Pauses, cluster: FakeCluster) -> None:
+    answer = cluster.admin.describe_topics.side_effect
+
+    def respond_late(*arguments: Any, **options: Any) -> Any:
+        pauses.now += 7
+        return answer(*arguments, **options)
+
+    cluster.admin.describe_topics.side_effect = respond_late
+    run("why", "empty", "--samples", "3")
+    assert pauses.seconds == [0.0, 0.0]
 
 
 def test_an_absent_group_ends_the_command_at_the_first_poll(pauses: Pauses) -> None:

@@ -7,8 +7,17 @@ from typing import Final, NamedTuple
 
 from kafka_groups.causes.evidence import Evidence, PartitionPolls
 from kafka_groups.causes.owners import owners
-from kafka_groups.causes.pace import Pace, behind_partitions, busy_partitions, keeps_up, pace, sum_of
-from kafka_groups.causes.series import consumed, lag_of, produced, rate
+from kafka_groups.causes.pace import (
+    Pace,
+    behind_partitions,
+    busy_partitions,
+    grows_steadily,
+    keeps_up,
+    leaves_little,
+    pace,
+    sum_of,
+)
+from kafka_groups.causes.series import consumed, lag_of, moves, produced, rate
 from kafka_groups.model import Member, TopicPartition
 
 _NEARLY_ALL: Final = 0.7
@@ -17,7 +26,8 @@ _NEARLY_ALL: Final = 0.7
 class Load(NamedTuple):
     """A member with its partitions that got records while polls watched, and both rates, in records a second.
 
-    `is_behind` is True if it is behind on all of them and no cause has explained one, `keeps_up` if on none.
+    `is_behind` is True if it is behind on all of them, or its lag grows steadily, and no cause has explained one;
+    `keeps_up` if on none. A member may read its partitions in turn, so that only its whole lag grows at each commit.
     """
 
     member: Member
@@ -51,14 +61,17 @@ def loads_of(evidence: Evidence) -> list[Load]:
     for member in evidence.last.group.members:
         keys = of_member.get(member.member_id)
         if keys:
+            together = sum_of(busy[key] for key in keys)
+            grows = grows_steadily(together) and not any(leaves_little(busy[key]) for key in keys)
+            is_late = bool(moves(together)) and not leaves_little(together)
             loads.append(
                 Load(
                     member,
                     tuple(keys),
                     sum(rate(max(0, consumed(busy[key])), evidence.duration_ms) for key in keys),
                     sum(rate(produced(busy[key]), evidence.duration_ms) for key in keys),
-                    is_behind=all(key in behind for key in keys),
-                    keeps_up=all(keeps_up(busy[key], evidence.log_times.get(key, ())) for key in keys),
+                    is_behind=(grows and evidence.unexplained.issuperset(keys)) or all(key in behind for key in keys),
+                    keeps_up=not is_late and all(keeps_up(busy[key], evidence.log_times.get(key, ())) for key in keys),
                 )
             )
     return loads
@@ -71,6 +84,8 @@ def falling_behind(evidence: Evidence) -> tuple[Mapping[TopicPartition, Partitio
     """
     busy = busy_partitions(evidence)
     behind = {key: polls for key, polls in behind_partitions(evidence).items() if key in busy}
+    if evidence.unexplained.issuperset(busy) and grows_steadily(sum_of(busy.values())):
+        behind = {key: polls for key, polls in busy.items() if lag_of(polls)}
     if not behind or len(behind) < _NEARLY_ALL * len(busy):
         return {}, None
     together = pace(sum_of(behind.values()))

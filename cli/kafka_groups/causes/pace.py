@@ -12,13 +12,15 @@ from typing import Final, NamedTuple
 
 from kafka_groups.causes.evidence import Evidence, LogTime, PartitionPoll, PartitionPolls
 from kafka_groups.causes.finding import Since
-from kafka_groups.causes.series import lag_of, moves, produced, rate, unread_since, with_commits
+from kafka_groups.causes.series import consumed, lag_of, moves, produced, rate, unread_since, with_commits
 from kafka_groups.model import TopicPartition
 
 # A record that a commit left unread for longer is no matter of the commit interval.
 BEHIND_MS: Final = 60_000
 # A wait without a commit; `verdicts.Limits.stop_after_ms` is the same.
 STOPPED_MS: Final = 120_000
+# A growth over fewer commits may be chance.
+_STEADY_MOVES: Final = 5
 # Fewer polls show no rate.
 MIN_POLLS: Final = 4
 # Below this share of what is written, a reader is slower than its producers.
@@ -54,11 +56,10 @@ def pace(polls: PartitionPolls) -> Pace | None:
     if len(seen) < MIN_POLLS or len(moved) == 1:
         return None
     first, last = (moved[0], moved[-1]) if moved else (seen[0], seen[-1])
-    steps = [(after.committed or 0) - (before.committed or 0) for before, after in pairwise(seen)]
     read = (last.committed or 0) - (first.committed or 0)
     written = (last.log_end or 0) - (first.log_end or 0)
     duration_ms = last.at_ms - first.at_ms
-    return Pace(rate(read, duration_ms), rate(written, duration_ms), written - read, max(steps))
+    return Pace(rate(read, duration_ms), rate(written, duration_ms), written - read, max(_steps(polls)))
 
 
 def sum_of(partitions: Iterable[PartitionPolls]) -> PartitionPolls:
@@ -93,10 +94,15 @@ def _wait(poll: PartitionPoll, ends: Iterable[LogTime]) -> int:
 
 
 def is_behind(polls: PartitionPolls, log_times: Sequence[LogTime] = ()) -> bool:
-    """Return whether the last commit left a record that had waited a minute, or none came for two minutes."""
+    """Return whether the last commit left a record that had waited a minute, or none came for two minutes.
+
+    A lag that grows steadily is behind before a minute has passed.
+    """
     known = waits(polls, log_times)
     if not known or not lag_of(polls):
         return False
+    if grows_steadily(polls):
+        return True
     moved = moves(polls)
     times = [poll.at_ms for poll in with_commits(polls)]
     after_move = known[times.index(moved[-1].at_ms)] if moved else 0
@@ -104,9 +110,34 @@ def is_behind(polls: PartitionPolls, log_times: Sequence[LogTime] = ()) -> bool:
 
 
 def keeps_up(polls: PartitionPolls, log_times: Sequence[LogTime] = ()) -> bool:
-    """Return whether no poll saw a record that had waited a minute; False if no poll knows it."""
+    """Return whether no poll saw a record that had waited a minute, nor a steady growth; False if no poll knows it."""
     known = waits(polls, log_times)
-    return bool(known) and max(known) < BEHIND_MS
+    return bool(known) and max(known) < BEHIND_MS and not grows_steadily(polls)
+
+
+def grows_steadily(polls: PartitionPolls) -> bool:
+    """Return whether each commit, of five or more, left more unread than the one before, and half was read or less.
+
+    What a reader that keeps up leaves unread is at most what was written until the next commit: one move. In a burst,
+    healthy readers are slower than their producers for a while, but rarely at half the speed.
+    """
+    moved = moves(polls)
+    left = [max(0, poll.lag or 0) for poll in moved]
+    if len(left) < _STEADY_MOVES or any(after <= before for before, after in pairwise(left)):
+        return False
+    return left[-1] > 2 * max(_steps(polls)) and 2 * consumed(polls) <= produced(polls)
+
+
+def leaves_little(polls: PartitionPolls) -> bool:
+    """Return whether the last commit left no more than the largest step: what a reader that keeps up leaves."""
+    moved = moves(polls)
+    return bool(moved) and max(0, moved[-1].lag or 0) <= max(_steps(polls))
+
+
+def _steps(polls: PartitionPolls) -> list[int]:
+    """Return by how much the commit moved from each poll to the next one."""
+    seen = with_commits(polls)
+    return [(after.committed or 0) - (before.committed or 0) for before, after in pairwise(seen)]
 
 
 def behind_partitions(evidence: Evidence) -> dict[TopicPartition, PartitionPolls]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from time import monotonic
 from typing import Final, NamedTuple
 
 from kafka_groups.causes.diagnosis import explain
@@ -128,11 +129,11 @@ def _poll(session: ClusterSession, observer: Observer, schedule: Schedule) -> It
     Polls begin at fixed times, and one that took longer than the interval is followed at once. If the first one finds
     no group, it is the last one.
     """
-    started = time.monotonic()
+    started = monotonic()
     done = 0
     while not schedule.samples or done < schedule.samples:
         if done:
-            pause(max(0.0, started + done * schedule.interval_s - time.monotonic()))
+            pause(max(0.0, started + done * schedule.interval_s - monotonic()))
         session.begin_poll()
         observer.poll(time.time_ns() // 1_000_000, session.deadline.renew())
         done += 1

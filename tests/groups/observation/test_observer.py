@@ -59,18 +59,6 @@ def test_a_later_poll_that_fails_as_a_whole_has_only_its_failure() -> None:
     assert (len(evidence.polls), len(observer.last.failures) > 0) == (1, True)
 
 
-def test_a_topic_that_was_deleted_with_its_commits_is_evidence() -> None:
-    with observed_cluster() as cluster, cluster.admin() as admin:
-        observer = observer_of(admin, "billing")
-        poll(observer, admin)
-        del cluster.topics["orders"]
-        cluster.groups["billing"] = Group(coordinator=1, state="Empty", commits={("payments", 0): 5})
-        poll(observer, admin, first=1)
-        evidence = observer.evidence()["billing"]
-    assert [each.exists for each in evidence.topics["orders"]] == [True, False]
-    assert [len(evidence.partitions[key]) for key in (FIRST, TopicPartition("payments", 0))] == [1, 1]
-
-
 @pytest.mark.parametrize("polls_before", [0, 1])
 def test_a_group_without_its_coordinator_has_the_failure_as_evidence(polls_before: int) -> None:
     with observed_cluster() as cluster, cluster.admin() as admin:

@@ -50,6 +50,18 @@ def test_a_topic_that_does_not_exist_is_evidence_and_no_failure() -> None:
     assert (observer.last.failures, evidence.unseen) == ((), {})
 
 
+def test_a_topic_that_is_deleted_with_its_commits_stays_in_the_evidence() -> None:
+    with observed_cluster() as cluster, cluster.admin() as admin:
+        observer = observer_of(admin, "billing")
+        poll(observer, admin)
+        cluster.groups["billing"] = Group(coordinator=1, state="Empty")
+        del cluster.topics["orders"]
+        poll(observer, admin, first=1)
+        evidence = observer.evidence()["billing"]
+    assert [each.exists for each in evidence.topics["orders"]] == [True, False]
+    assert [each.committed for each in evidence.partitions[FIRST]] == [5, None]
+
+
 def test_a_topic_has_its_id_and_the_number_of_its_partitions() -> None:
     cluster = observed_cluster()
     (seen,) = evidence_of(cluster, "billing").topics["orders"]

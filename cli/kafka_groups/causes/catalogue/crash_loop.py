@@ -46,10 +46,11 @@ def _describe(evidence: Evidence, lives: Sequence[Life], short: Sequence[Life], 
     name = name_member(lives[-1].member)
     return Finding(
         summary=f"{name} joined {count(len(joined), 'time')} with a new member id in "
-        f"{count(evidence.duration_ms // 1000, 'second')}: the process ends and starts again.",
+        f"{count(evidence.duration_ms // 1000, 'second')}: its process ends and starts again.",
         certainty=Certainty.STRONG if len(short) >= _STRONG_SHORT_LIVES else Certainty.LIKELY,
         facts=tuple(map(life_fact, lives[-_MAX_FACTS:])),
-        refuted_by="A deployment that was still under way, or a job that is started at these times on purpose.",
+        refuted_by="A deployment that was still under way, a job that is started at these times on purpose, or a "
+        "process that went on: a member that polls too seldom is removed, and joins with a new id, too.",
         next_step="Look at the log of the application for the error with which it ends.",
         next_command=describe_members(evidence),
         since=Since(None, min(since.latest_ms for since in joined)),

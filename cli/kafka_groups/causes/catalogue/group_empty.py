@@ -12,7 +12,6 @@ from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding
 from kafka_groups.causes.membership import described_polls, lives_of, member_fact
 from kafka_groups.causes.sentences import count, name_member, name_time
 from kafka_groups.causes.series import total_lag
-from kafka_groups.kinds import SIMPLE
 
 _MAX_LEAVERS: Final = 5
 
@@ -20,7 +19,7 @@ _MAX_LEAVERS: Final = 5
 def find(evidence: Evidence) -> Iterator[Finding]:
     """Yield a finding if the group is Empty or Dead, had members at some time, and nobody reads it."""
     left = last_with_members(evidence)
-    has_had_members = left is not None or evidence.kind is not SIMPLE
+    has_had_members = left is not None or evidence.kind.has_had_members
     if not (is_empty(evidence) and has_had_members and is_abandoned(evidence)):
         return
     state = evidence.last.group.state

@@ -11,12 +11,11 @@ from kafka_groups.causes.evidence import Evidence, Need
 from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding, Since
 from kafka_groups.causes.sentences import count, name_partition
 from kafka_groups.causes.series import lag_of, total_lag
-from kafka_groups.kinds import SIMPLE
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     """Yield a finding if the group has no protocol, which the first member would have set, and nobody reads it."""
-    if evidence.kind is not SIMPLE or not is_empty(evidence) or last_with_members(evidence) is not None:
+    if evidence.kind.has_had_members or not is_empty(evidence) or last_with_members(evidence) is not None:
         return
     if is_read(evidence) or not is_abandoned(evidence):
         return

@@ -19,7 +19,7 @@ from kafka_groups.groups.observation.poll import Poll, poll_steps, read_poll
 from kafka_groups.groups.observation.transactions import read_transactions
 from kafka_groups.groups.selection import Selection, Selectors, listing_steps, select_groups
 from kafka_groups.kinds import Operation
-from kafka_groups.model import Failure, TopicPartition
+from kafka_groups.model import Failure
 
 # A poll after one with a broker that did not respond waits no longer than this, or the interval if that is longer.
 _SHORTEST_S: Final = 5.0
@@ -108,17 +108,12 @@ class Observer:
 
     def _poll_again(self, selection: Selection, at_ms: int, deadline: Deadline) -> Poll:
         plan = TimePlan(self._limit(deadline), poll_steps())
-        others = self._background.others.coordinators
         try:
-            return read_poll(self._admin, selection, others, at_ms, plan, earlier=self._observed_partitions())
+            return read_poll(self._admin, selection, self._background.others.coordinators, at_ms, plan, self.last)
         except AuthenticationFailedError:
             raise
         except AdminError as error:
             return Poll(at_ms, failures=(Failure.of(error),))
-
-    def _observed_partitions(self) -> Collection[TopicPartition]:
-        """Return the partitions of the selected groups at the kept polls."""
-        return {key: None for poll in self._polls for group in poll.groups for key in poll.partitions.get(group, ())}
 
     def _limit(self, deadline: Deadline) -> Deadline:
         """Return an earlier deadline if a broker does not respond, so that each poll does not wait for it."""

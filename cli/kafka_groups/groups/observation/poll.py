@@ -70,18 +70,12 @@ def poll_steps() -> tuple[Step, ...]:
 
 
 def read_poll(
-    admin: Admin,
-    selection: Selection,
-    others: Iterable[str],
-    at_ms: int,
-    plan: TimePlan,
-    *,
-    earlier: Iterable[TopicPartition] = (),
+    admin: Admin, selection: Selection, others: Iterable[str], at_ms: int, plan: TimePlan, before: Poll | None = None
 ) -> Poll:
     """Read the selected groups, and the commits of others, in one round; then the logs of their partitions.
 
-    `earlier` are partitions of earlier polls. Their topics are described, too: brokers delete the commits on a topic
-    with it, so that otherwise nothing would show that it does not exist any more.
+    Partitions of the poll `before` are read again, although the group may have lost its commits on them: brokers delete
+    the commits on a topic with it.
 
     With K coordinators and L leaders it costs K requests of each API that describes groups, K OffsetFetch and as many
     for the other groups, one Metadata, and 3 L ListOffsets. The plan has the `poll_steps`.
@@ -89,13 +83,11 @@ def read_poll(
     # A listing may be older than this poll, and descriptions must not come from it.
     described = describe_groups(admin, selection._replace(listings={}), details=_DETAILS, plan=plan)
     other_commits = read_commits(admin, [*others], plan)
-    owned = _owned_partitions(described)
-    observed = dict.fromkeys((*partitions_of(described.offsets), *owned))
-    unobserved = [key for key in earlier if key not in observed]
-    logs = read_logs(admin, observed, [*partitions_of(other_commits), *unobserved], plan)
+    keys_by_group = _keys_by_group(described, {} if before is None else before.partitions)
+    observed = dict.fromkeys(key for keys in keys_by_group.values() for key in keys)
+    logs = read_logs(admin, observed, partitions_of(other_commits), plan)
     every: dict[str, Mapping[TopicPartition, PartitionPoll]] = {
-        group: _join(described.offsets.get(group), keys, logs, at_ms)
-        for group, keys in _keys_by_group(described).items()
+        group: _join(described.offsets.get(group), keys, logs, at_ms) for group, keys in keys_by_group.items()
     }
     every |= {group: _join(offsets, offsets, logs, at_ms) for group, offsets in other_commits.items()}
     failures = (*described.failures, *logs.failures())
@@ -112,21 +104,14 @@ def read_poll(
     )
 
 
-def _owned_partitions(described: DescribedGroups) -> list[TopicPartition]:
-    return [
-        key
-        for group in described.descriptions.values()
-        for member in group.members
-        for key in assigned_partitions(member)
-    ]
-
-
-def _keys_by_group(described: DescribedGroups) -> dict[str, list[TopicPartition]]:
-    """Return the partitions of each group: those with an offset, and those that a member owns."""
+def _keys_by_group(
+    described: DescribedGroups, before: Mapping[str, Iterable[TopicPartition]]
+) -> dict[str, list[TopicPartition]]:
+    """Return the partitions of each group: with an offset, owned by a member, or known from the poll before."""
     keys: dict[str, list[TopicPartition]] = {}
     for name, group in described.descriptions.items():
         owned = [key for member in group.members for key in assigned_partitions(member)]
-        keys[name] = [*dict.fromkeys((*described.offsets.get(name, ()), *owned))]
+        keys[name] = [*dict.fromkeys((*described.offsets.get(name, ()), *owned, *before.get(name, ())))]
     return keys
 
 
