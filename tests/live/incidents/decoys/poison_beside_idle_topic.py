@@ -12,6 +12,8 @@ def inject(stage: Stage) -> None:
     idle = stage.make_topic(2, topic=f"{stage.topic}-idle")
     commit_records(stage.bootstrap, f"{stage.group}-writer", idle, partitions=2, records=10)
     stage.commit({0: 10, 1: 10}, topic=idle)
+    for partition in range(partitions):
+        stage.traffic.write(stage.topic, partition, 60, age_s=stage.random.choice([200, 900]))
     stage.produce(dict.fromkeys(range(partitions), stage.random.choice([5, 20])))
     stage.start_application(
         topics=f"{stage.topic},{idle}",
@@ -19,7 +21,7 @@ def inject(stage: Stage) -> None:
         commit_interval=stage.random.choice([0.5, 2.0]),
     )
     stage.await_commits(partitions)
-    stage.sleep(10.0)
+    stage.sleep(3.0)
 
 
 INCIDENT = Incident("stuck_partition", inject)
