@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
-from confluent_kafka import Consumer, ConsumerGroupState, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupState, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
@@ -63,7 +63,7 @@ class Stage:
         if leaders:
             replicas = [[leaders[number % len(leaders)]] for number in range(partitions)]
             new = NewTopic(name, partitions, replica_assignment=replicas)
-        self.admin.create_topics([new])[name].result(timeout=_TIMEOUT_S)
+        self._await(lambda: self._create(new))
         self._await(lambda: len(self._partitions(name)) == partitions)
         return name
 
@@ -209,6 +209,16 @@ class Stage:
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
         self._threads.append(thread)
+
+    def _create(self, topic: NewTopic) -> bool:
+        """Create a topic; return False if a broker that was stopped before is not in the cluster again yet."""
+        try:
+            self.admin.create_topics([topic])[topic.topic].result(timeout=_TIMEOUT_S)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.INVALID_REPLICA_ASSIGNMENT:
+                raise
+            return False
+        return True
 
     def _partitions(self, topic: str) -> list[int]:
         found = self.admin.list_topics(timeout=10).topics.get(topic)
