@@ -65,7 +65,7 @@ def _describe(evidence: Evidence, trouble: str, certainty: Certainty, texts: lis
         next_command=f"kafka-topics.sh --bootstrap-server {evidence.bootstrap_server} --describe --topic "
         "__consumer_offsets --under-min-isr-partitions",
         explains=evidence.unexplained,
-        lag=total_lag(evidence.open_partitions()),
+        lag=total_lag(evidence.open_partitions()) if evidence.partitions else None,
     )
 
 
