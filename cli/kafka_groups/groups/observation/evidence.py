@@ -71,7 +71,7 @@ def _coordinator_failures(poll: Poll) -> dict[str, Failure]:
 
 
 def _unobserved(group: str, poll: Poll, failure: Failure, background: Background) -> Evidence:
-    """Return the evidence on a group of which no poll saw anything."""
+    """Return the evidence on a group that no poll saw."""
     unknown = GroupDescription(
         group=group, type=None, state=None, protocol_type=None, coordinator=None, is_described=False
     )
