@@ -17,7 +17,7 @@ def inject(stage: Stage) -> None:
         nonlocal number
         number += 1
         guest = stage.start_application(client_id=f"guest-{number}", rate=20, protocol=protocol)
-        stage.sleep(3.0)
+        stage.sleep(5.0)
         end(guest)
 
     stage.repeat(0.5, come_and_go)
