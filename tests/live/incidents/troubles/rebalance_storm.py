@@ -1,6 +1,6 @@
 """Members join and leave all the time, so that the group rebalances again and again."""
 
-from tests.live.incidents.stage import Incident, Stage, end
+from tests.live.incidents.stage import Incident, Stage, leave
 
 
 def inject(stage: Stage) -> None:
@@ -18,7 +18,7 @@ def inject(stage: Stage) -> None:
         number += 1
         guest = stage.start_application(client_id=f"guest-{number}", rate=20, protocol=protocol)
         stage.sleep(5.0)
-        end(guest)
+        leave(guest)
 
     stage.repeat(0.5, come_and_go)
 
