@@ -87,12 +87,12 @@ def test_a_condition_without_groups_is_not_checked(profiles: ClusterProfiles) ->
 def test_metrics_have_the_label_of_the_cluster(profiles: ClusterProfiles, tmp_path: Path) -> None:
     file = tmp_path / "metrics"
     several = profiles.run("lag", *BOTH, "--format", "openmetrics", "--metrics-file", str(file)).stdout
-    series = [line for line in several.splitlines() if line.startswith("kafka_groups_lag_by_group_messages{")]
-    assert 'kafka_groups_lag_by_group_messages{cluster="east",group="billing"} 95' in series
-    assert 'kafka_groups_lag_by_group_messages{cluster="west",group="billing"} 5' in series
+    series = [line for line in several.splitlines() if line.startswith("kafka_groups_group_lag_messages{")]
+    assert 'kafka_groups_group_lag_messages{cluster="east",group="billing",type="Classic"} 95' in series
+    assert 'kafka_groups_group_lag_messages{cluster="west",group="billing",type="Classic"} 5' in series
     assert set(series) <= set(file.read_text().splitlines())
     one = profiles.run("lag", "--profile", "west", "--format", "openmetrics").stdout
-    assert 'kafka_groups_lag_by_group_messages{cluster="west",group="billing"} 5' in one.splitlines()
+    assert 'kafka_groups_group_lag_messages{cluster="west",group="billing",type="Classic"} 5' in one.splitlines()
 
 
 def test_polls_of_several_clusters_are_refused(profiles: ClusterProfiles) -> None:

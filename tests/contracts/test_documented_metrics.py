@@ -10,26 +10,29 @@ import pytest
 from click.testing import CliRunner
 
 from kafka_groups.cli import cli
+from kafka_groups.exporter.scrape import OWN_METRICS
 from kafka_groups.groups.lag.summary import LagKey
 from kafka_groups.rendering.views.lag_metrics import PREFIX, lag_metrics
 
 DOCS = Path(__file__).parents[2] / "docs"
-METRICS = {metric.name for key in LagKey for metric in lag_metrics(key)}
-KNOWN = {*METRICS, f"{PREFIX}_failures", f"{PREFIX}_read_timestamp_seconds"}
+METRICS = {
+    metric.name for key in LagKey for metric in lag_metrics(key, with_time=True, with_all=True, with_verdicts=True)
+}
+KNOWN = {*METRICS, *(metric.name for metric in OWN_METRICS)}
 PAGE = (DOCS / "lag.md").read_text(encoding="utf-8")
 CONDITIONS = re.findall(r"--(?:fail-if|until) '([^']+)'", PAGE)
 
 
-@pytest.mark.parametrize("name", ["lag.md", "grafana-lag.json"])
+@pytest.mark.parametrize("name", ["lag.md", "exporter.md", "grafana-lag.json"])
 def test_every_metric_that_is_named_exists(name: str) -> None:
     text = (DOCS / name).read_text(encoding="utf-8")
-    named = set(re.findall(rf"\b{PREFIX}_\w+\b", text)) - {f"{PREFIX}_by_{key.value}_" for key in LagKey}
+    named = set(re.findall(rf"\b{PREFIX}_\w+\b", text)) - {f"{PREFIX}_{key.value}_" for key in LagKey}
     assert named
     assert named - KNOWN == set()
 
 
 def test_the_table_of_the_page_has_every_metric() -> None:
-    suffixes = {metric.name.removeprefix(f"{PREFIX}_by_group_") for metric in lag_metrics(LagKey.GROUP)}
+    suffixes = {metric.name.removeprefix(f"{PREFIX}_group_") for metric in lag_metrics(LagKey.GROUP)}
     assert [suffix for suffix in suffixes if f"_{suffix}`" not in PAGE] == []
 
 

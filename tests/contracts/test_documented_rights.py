@@ -17,7 +17,11 @@ TABLES = {
     "README.md": "| command | ACLs it needs | Kafka |",
 }
 _OPERATION = re.compile(r"\b(DESCRIBE_CONFIGS|DESCRIBE|READ|WRITE|DELETE|ALTER|CREATE)\b")
-CONNECTED = [" ".join(words) for words, command in COMMANDS.items() if any(p.name == "profile" for p in command.params)]
+CONNECTED = [
+    " ".join(words)
+    for words, command in COMMANDS.items()
+    if any("--profile" in parameter.opts for parameter in command.params)
+]
 CHANGES = ("reset", "delete", "delete-offsets", "remove-members", "undo")
 
 

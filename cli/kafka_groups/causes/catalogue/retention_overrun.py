@@ -1,0 +1,72 @@
+"""Retention deleted records before the group had read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kafka_groups.causes.cause import Cause, Order
+from kafka_groups.causes.evidence import Evidence, Need, PartitionPoll
+from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding
+from kafka_groups.causes.sentences import command, count, name_partition, name_partitions
+from kafka_groups.causes.series import total_lag
+from kafka_groups.model import TopicPartition
+
+
+def find(evidence: Evidence) -> Iterator[Finding]:
+    """Yield one finding for all partitions whose log starts above the commit, now or at an earlier poll."""
+    lost: dict[TopicPartition, PartitionPoll] = {}
+    for key, polls in evidence.open_partitions().items():
+        below = [poll for poll in polls if lost_records(poll)]
+        if below:
+            lost[key] = below[-1]
+    if not lost:
+        return
+    records = sum(map(lost_records, lost.values()))
+    topics = sorted({key.topic for key in lost})
+    yield Finding(
+        summary=f"{count(records, 'record')} of {name_partitions(lost)} were deleted before the group read them.",
+        certainty=Certainty.CERTAIN,
+        facts=tuple(_fact(key, poll) for key, poll in sorted(lost.items())),
+        refuted_by="A log start at or below the commit.",
+        next_step="Raise the retention of the topic until the group has caught up; what was deleted is lost.",
+        next_command=command(
+            "kafka-configs.sh",
+            "--bootstrap-server",
+            evidence.bootstrap_server,
+            "--describe",
+            "--topic",
+            topics[0],
+        ),
+        explains=frozenset(lost),
+        lag=total_lag({key: evidence.partitions[key] for key in lost}),
+    )
+
+
+def lost_records(poll: PartitionPoll) -> int:
+    """Return how many records between the commit and the log start were deleted; 0 if one of both is unknown."""
+    if poll.committed is None or poll.log_start is None:
+        return 0
+    return max(0, poll.log_start - poll.committed)
+
+
+def _fact(key: TopicPartition, poll: PartitionPoll) -> Fact:
+    return Fact(
+        f"The log of {name_partition(key)} starts at {poll.log_start:,}, and the commit is {poll.committed:,}: "
+        f"{count(lost_records(poll), 'record')} lost.",
+        at_ms=poll.at_ms,
+        topic=key.topic,
+        partition=key.partition,
+        offset=poll.committed,
+    )
+
+
+CAUSE: Final = Cause(
+    name="retention_overrun",
+    title="records were deleted before the group read them",
+    kind=CauseKind.TROUBLE,
+    order=Order.EXACT,
+    needs=(Need.COMMITS, Need.LOG_STARTS),
+    find=find,
+    place=2,
+)

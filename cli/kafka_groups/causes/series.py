@@ -1,0 +1,90 @@
+"""What a series of polls of a partition shows: how much was written and read, and when the commit moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import Final
+
+from kafka_groups.causes.evidence import LogTime, PartitionPoll, PartitionPolls
+from kafka_groups.causes.finding import Since
+from kafka_groups.model import TopicPartition
+
+_SECOND_MS: Final = 1000
+
+
+def lag_of(polls: PartitionPolls) -> int:
+    """Return the lag at the last poll; 0 if it is unknown or negative."""
+    return max(0, polls[-1].lag or 0)
+
+
+def total_lag(partitions: Mapping[TopicPartition, PartitionPolls]) -> int:
+    """Return the lag of partitions at the last poll."""
+    return sum(map(lag_of, partitions.values()))
+
+
+def with_commits(polls: Iterable[PartitionPoll]) -> list[PartitionPoll]:
+    """Return the polls that know both the commit and the log end."""
+    return [poll for poll in polls if poll.committed is not None and poll.log_end is not None]
+
+
+def produced(polls: PartitionPolls) -> int:
+    """Return how far the log end moved from the first poll that knows it to the last one; at least 0."""
+    ends = [poll.log_end for poll in polls if poll.log_end is not None]
+    return max(0, ends[-1] - ends[0]) if ends else 0
+
+
+def consumed(polls: PartitionPolls) -> int:
+    """Return how far the commit moved from the first poll that knows it to the last one; negative after a rewind."""
+    commits = [poll.committed for poll in polls if poll.committed is not None]
+    return commits[-1] - commits[0] if commits else 0
+
+
+def rate(records: int, duration_ms: int) -> float:
+    """Return records a second; 0.0 without a duration."""
+    return _SECOND_MS * records / duration_ms if duration_ms > 0 else 0.0
+
+
+def moves(polls: PartitionPolls) -> list[PartitionPoll]:
+    """Return the polls that saw another commit than the poll before."""
+    seen = with_commits(polls)
+    return [after for before, after in pairwise(seen) if after.committed != before.committed]
+
+
+def is_still(polls: PartitionPolls) -> bool:
+    """Return whether the commit is the same at two polls or more, and at all of them."""
+    seen = with_commits(polls)
+    return len(seen) > 1 and all(poll.committed == seen[0].committed for poll in seen)
+
+
+def unread_since(polls: PartitionPolls, log_times: Sequence[LogTime] = ()) -> Since | None:
+    """Return when the record at the commit was written, by earlier log ends; None if there is no lag.
+
+    It was written after the newest time at which the log ended at or before the commit.
+    """
+    last = polls[-1]
+    if last.committed is None or not lag_of(polls):
+        return None
+    committed = last.committed
+    known = [LogTime(poll.at_ms, poll.log_end) for poll in polls if poll.log_end is not None]
+    ends = sorted((*log_times, *known))
+    before = [each.at_ms for each in ends if each.offset <= committed]
+    after = [each.at_ms for each in ends if each.offset > committed]
+    return Since(max(before, default=None), min(after, default=last.at_ms))
+
+
+def unmoved_since(polls: PartitionPolls) -> Since:
+    """Return when the commit became what it is: between two polls, or before the first one."""
+    seen = with_commits(polls) or list(polls)
+    first_same = len(seen) - 1
+    while first_same > 0 and seen[first_same - 1].committed == seen[-1].committed:
+        first_same -= 1
+    earliest_ms = seen[first_same - 1].at_ms if first_same > 0 else None
+    return Since(earliest_ms, seen[first_same].at_ms)
+
+
+def middle(values: Iterable[float]) -> float:
+    """Return the median; 0.0 of nothing."""
+    known = list(values)
+    return median(known) if known else 0.0
