@@ -1,4 +1,4 @@
-"""The metrics that docs/lag.md and the Grafana dashboard name exist."""
+"""The metrics that pages, the Grafana dashboard and the alert rules name exist."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAGE = (DOCS / "lag.md").read_text(encoding="utf-8")
 CONDITIONS = re.findall(r"--(?:fail-if|until) '([^']+)'", PAGE)
 
 
-@pytest.mark.parametrize("name", ["lag.md", "exporter.md", "grafana-lag.json"])
+@pytest.mark.parametrize("name", ["lag.md", "exporter.md", "grafana-lag.json", "prometheus-rules.yml"])
 def test_every_metric_that_is_named_exists(name: str) -> None:
     text = (DOCS / name).read_text(encoding="utf-8")
     named = set(re.findall(rf"\b{PREFIX}_\w+\b", text)) - {f"{PREFIX}_{key.value}_" for key in LagKey}
