@@ -28,6 +28,7 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "check",
         "wait",
         "orphans",
+        "exporter",
         "reset",
         "delete",
         "delete-offsets",

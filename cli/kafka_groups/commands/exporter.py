@@ -24,7 +24,7 @@ from kafka_groups.commands.exporter_options import (
 )
 from kafka_groups.commands.known_resets import KnownResets
 from kafka_groups.commands.record_settings import resolve_with_records
-from kafka_groups.errors import SettingsError
+from kafka_groups.errors import ListenError, SettingsError
 from kafka_groups.groups.lag.polls import Polls
 from kafka_groups.groups.lag.summary import ISOLATION_LEVELS
 from kafka_groups.groups.selection import Selectors
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from kafka_groups.exporter.cluster_poll import PollOptions
     from kafka_groups.exporter.polled_cluster import PolledCluster
     from kafka_groups.exporter.service import Service
+    from kafka_groups.exporter.web_config import Access
+    from kafka_groups.exporter.web_server import Content, WebServer
 
 # The packages of the extra, by the names under which they are imported.
 _PACKAGES: Final = ("prometheus_client", "bcrypt", "yaml")
@@ -56,9 +58,9 @@ _CHECK_S: Final = 60.0
 @exporter_options
 @connection_options_per_poll
 def exporter(*, selectors: Selectors, options: ExporterOptions, connection: Connection) -> None:
-    """Serve the lag of groups as metrics for Prometheus, over HTTP.
+    """Serve the lag of groups to Prometheus.
 
-    /metrics has the metrics of `lag --format openmetrics`, those of all profiles with the label cluster, and
+    The server speaks HTTP. /metrics has the metrics of `lag --format openmetrics`, with the label cluster, and
     kafka_groups_up of each cluster: 0 if its last poll failed, and then it has no other values. /healthz responds while
     the process runs, /readyz once a cluster is up. Each scrape polls, unless --max-age or --interval say otherwise;
     scrapes at the same time share a poll, and the scrape timeout that Prometheus sends limits it.
@@ -84,7 +86,7 @@ def exporter(*, selectors: Selectors, options: ExporterOptions, connection: Conn
     from kafka_groups.exporter.scrape import Page
     from kafka_groups.exporter.service import Service
     from kafka_groups.exporter.web_config import open_access
-    from kafka_groups.exporter.web_server import Content, WebServer
+    from kafka_groups.exporter.web_server import Content
 
     isolation_level = next(level for level, name in ISOLATION_LEVELS.items() if name == options.isolation)
     poll_options = PollOptions(
@@ -106,7 +108,7 @@ def exporter(*, selectors: Selectors, options: ExporterOptions, connection: Conn
         _require_usable_settings(clusters)
         service = Service(clusters, Schedule(*polling), _log, Times())
         content = Content(service.scrape, Page(poll_options.metrics()).format, service.is_ready)
-        server = WebServer(address, content, access, _log)
+        server = _open_server(address, content, access)
         with server, _renewal_on_sighup(service) as renew_if_requested:
             gc.set_threshold(*_GC_THRESHOLDS)
             service.start()
@@ -115,6 +117,18 @@ def exporter(*, selectors: Selectors, options: ExporterOptions, connection: Conn
             while True:
                 pause(_CHECK_S)
                 renew_if_requested()
+
+
+def _open_server(address: tuple[str, int], content: Content, access: Access) -> WebServer:
+    """Return the server. Raises ListenError if it cannot listen on the address."""
+    from kafka_groups.exporter.web_server import WebServer
+
+    try:
+        return WebServer(address, content, access, _log)
+    except OSError as error:
+        host, port = address
+        msg = f"cannot listen on {f'[{host}]' if ':' in host else host}:{port}: {error.strerror or error}"
+        raise ListenError(msg) from None
 
 
 def _require_packages() -> None:

@@ -53,7 +53,8 @@ _OPTIONS: Final[tuple[Callable[[Any], Any], ...]] = (
         metavar="HOST:PORT",
         default="127.0.0.1:9465",
         show_default=True,
-        help="The address to listen on, such as [::1]:9465; 0.0.0.0 and [::] are all addresses, port 0 is a free one.",
+        help="The address to listen on; 0.0.0.0 means all addresses, and port 0 a free one. An IPv6 "
+        "address stands in brackets.",
     ),
     click.option(
         "--interval",

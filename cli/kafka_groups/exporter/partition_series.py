@@ -75,7 +75,7 @@ class PartitionSeries:
         return tuple("".join([f"{metric.name}{label} %d\n" for label in labels]) for metric in self._metrics)
 
     def _format_known(self, group: str, group_type: str | None, rows: Sequence[OffsetRow], cluster: str) -> GroupLines:
-        """Return the lines of partitions of which some have no value; they have no sample."""
+        """Return the lines of partitions; those without a value have no sample."""
         labels = _format_labels(group, group_type, rows, cluster)
         lines = [
             [

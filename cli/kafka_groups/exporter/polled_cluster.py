@@ -69,7 +69,9 @@ class PolledCluster:
         self._source = source
         self._samples = samples
         self._times = times
-        self._log = FailureLog(log)
+        self._log = log
+        self._failures = FailureLog(log)
+        self._has_skipped = False
         self._lock = threading.Lock()
         self._settings: ConnectionSettings | None = None
         self._client: Client | None = None
@@ -103,7 +105,8 @@ class PolledCluster:
         poll = self._try(timeout_s)
         ended = self._times.monotonic()
         self.errors.update(failure.name for failure in poll.failures)
-        self._log.compare(poll.cluster, poll.failures)
+        self._failures.compare(poll.cluster, poll.failures)
+        self._report_skipped(poll)
         return poll._replace(ended_s=self._times.now(), duration_s=ended - began)
 
     def close(self) -> None:
@@ -112,7 +115,17 @@ class PolledCluster:
             self._client.close()
             self._client = None
 
+    def _report_skipped(self, poll: ClusterPoll) -> None:
+        """Print a line when groups begin to exceed the limit of series, and one when they no longer do."""
+        if poll.is_up and bool(poll.skipped_groups) != self._has_skipped:
+            self._has_skipped = bool(poll.skipped_groups)
+            count = f"{poll.skipped_groups:,} groups exceed" if self._has_skipped else "no group exceeds"
+            self._log(f"{poll.cluster}: {count} --max-series")
+
     def _try(self, timeout_s: float | None) -> ClusterPoll:
+        self._replace_client_if_renewed()
+        if self._refusal is not None and self._times.monotonic() < self._refusal.until_s:
+            return self._failed(Failure.of(self._refusal.error))
         try:
             return self._read(timeout_s)
         except AuthenticationFailedError as error:
@@ -136,18 +149,20 @@ class PolledCluster:
             self.name, read.anything_read, read.lines, read.failures, 0.0, 0.0, skipped_groups=read.skipped_groups
         )
 
-    def _open(self) -> Client:
-        """Return the client; one of the renewed settings if they were read again since the last poll."""
+    def _replace_client_if_renewed(self) -> None:
+        """Close the client if the settings were read again since the last poll; a refused login is repeated at once."""
         with self._lock:
-            settings = self._settings
             is_renewed = self._is_renewed
             self._is_renewed = False
         if is_renewed:
             self.close()
             self._refusal = None
-        if self._refusal is not None and self._times.monotonic() < self._refusal.until_s:
-            raise self._refusal.error
+
+    def _open(self) -> Client:
+        """Return the client, or a new one."""
         if self._client is None:
+            with self._lock:
+                settings = self._settings
             if settings is None:
                 settings = self._source.resolve()
                 with self._lock:
@@ -164,7 +179,7 @@ class PolledCluster:
         self.close()
         with self._lock:
             self._settings = None
-        if isinstance(error, TokenFailedError) or (self._refusal is not None and self._refusal.error is error):
+        if isinstance(error, TokenFailedError):
             return
         wait_s = _FIRST_RETRY_S if self._refusal is None else min(2 * self._refusal.wait_s, _LONGEST_RETRY_S)
         self._refusal = _Refusal(error, self._times.monotonic() + wait_s, wait_s)
