@@ -23,7 +23,9 @@ PAGE = (DOCS / "lag.md").read_text(encoding="utf-8")
 CONDITIONS = re.findall(r"--(?:fail-if|until) '([^']+)'", PAGE)
 
 
-@pytest.mark.parametrize("name", ["lag.md", "exporter.md", "grafana-lag.json", "prometheus-rules.yml"])
+@pytest.mark.parametrize(
+    "name", ["lag.md", "exporter.md", "exporter-migration.md", "grafana-lag.json", "prometheus-rules.yml"]
+)
 def test_every_metric_that_is_named_exists(name: str) -> None:
     text = (DOCS / name).read_text(encoding="utf-8")
     named = set(re.findall(rf"\b{PREFIX}_\w+\b", text)) - {f"{PREFIX}_{key.value}_" for key in LagKey}
@@ -34,6 +36,16 @@ def test_every_metric_that_is_named_exists(name: str) -> None:
 def test_the_table_of_the_page_has_every_metric() -> None:
     suffixes = {metric.name.removeprefix(f"{PREFIX}_group_") for metric in lag_metrics(LagKey.GROUP)}
     assert [suffix for suffix in suffixes if f"_{suffix}`" not in PAGE] == []
+
+
+def test_the_page_for_other_exporters_has_every_metric() -> None:
+    page = (DOCS / "exporter-migration.md").read_text(encoding="utf-8")
+    metrics = [*lag_metrics(LagKey.GROUP, with_time=True, with_verdicts=True), *lag_metrics(LagKey.PARTITION)]
+    assert [
+        metric.name
+        for metric in (*metrics, *OWN_METRICS)
+        if f"{metric.name}`" not in page and f"{metric.name})`" not in page
+    ] == []
 
 
 def test_the_dashboard_is_json_with_panels_that_do_not_overlap() -> None:

@@ -47,6 +47,12 @@ def pod_specs() -> dict[str, dict[str, Any]]:
     return found
 
 
+def rules_of_pages() -> list[str]:
+    """Return the rules of Prometheus in the code blocks of pages."""
+    pages = [(DOCS / name).read_text(encoding="utf-8") for name in ("exporter-migration.md", "exporter.md", "lag.md")]
+    return [block for page in pages for block in re.findall(r"```yaml\n(groups:\n.*?)```", page, re.DOTALL)]
+
+
 def unit_of_systemd() -> configparser.ConfigParser:
     """Return the unit, which has each name once in a section."""
     unit = configparser.ConfigParser(interpolation=None)
@@ -151,6 +157,14 @@ def test_systemd_accepts_the_unit(program: Callable[[str], str], tmp_path: Path)
     copy.write_text(re.sub(r"ExecStart=\S+", "ExecStart=/bin/true", text), encoding="utf-8")
     run = subprocess.run([analyze, "verify", "--man=no", copy], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout + run.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("rules", rules_of_pages())
+def test_promtool_accepts_the_rules_of_pages(program: Callable[[str], str], tmp_path: Path, rules: str) -> None:
+    file = tmp_path / "rules.yml"
+    file.write_text(rules, encoding="utf-8")
+    run = subprocess.run([program("promtool"), "check", "rules", file], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
 
 
 def test_promtool_accepts_the_rules(program: Callable[[str], str]) -> None:
