@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from .exporter.contenders import GROUP, KAFKA_EXPORTER, KMINION, PARTITION, contenders
+from .exporter.contenders import GROUP, KAFKA_EXPORTER, KMINION, NO_VERDICTS, PARTITION, contenders
 from .exporter.scrape_table import GROUPS, Series, format_scrapes, judge_scrapes, ratios
 from .exporter.scrapes import GZIP, IDENTITY, Scrape, fetch, sum_samples
 from .exporter.soak import Sample, format_samples, judge_samples
@@ -56,9 +56,13 @@ def test_only_samples_of_the_metric_are_summed() -> None:
 
 
 def test_exporters_without_a_path_are_not_measured() -> None:
-    assert [contender.key for contender in contenders(None, None)] == [(OURS, GROUP), (OURS, PARTITION)]
+    assert [contender.key for contender in contenders(None, None)] == [
+        (OURS, GROUP),
+        (OURS, PARTITION),
+        (f"{OURS} {NO_VERDICTS}", PARTITION),
+    ]
     names = [contender.name for contender in contenders("/k", "/e")]
-    assert names == [OURS, KMINION, OURS, KMINION, KAFKA_EXPORTER]
+    assert names == [OURS, KMINION, OURS, KMINION, f"{OURS} {NO_VERDICTS}", KAFKA_EXPORTER]
 
 
 def series(name: str, by: str, *seconds: float, cpu_s: float = 1.0, peak_mib: float = 90) -> Series:
@@ -75,7 +79,7 @@ def test_ratios_are_those_of_scrapes_of_one_turn() -> None:
 def test_the_report_has_each_exporter_and_its_ratios() -> None:
     results = [series(OURS, PARTITION, 1.0), series(KMINION, PARTITION, 3.0, cpu_s=4)]
     lines = format_scrapes(7, results).splitlines()
-    assert [line.split("|")[3].strip() for line in lines if f"{KMINION} by" in line] == [
+    assert [line.split("|")[3].strip() for line in lines if KMINION in line] == [
         "3.00 s (3.00 to 3.00)",
         "3.00 s (3.00 to 3.00)",
         "0.33 (0.33 to 0.33)",

@@ -80,7 +80,7 @@ def _scrape_in_turns(running: Sequence[RunningExporter], options: argparse.Names
 
 
 def _log(scratch: Path, contender: Contender) -> Path:
-    return scratch / f"{'-'.join(contender.key)}.log"
+    return scratch / f"{contender.name.replace(' ', '')}-{contender.by}.log"
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -13,6 +13,8 @@ KMINION: Final = "kminion"
 KAFKA_EXPORTER: Final = "kafka_exporter"
 GROUP: Final = "group"
 PARTITION: Final = "partition"
+# The others have no verdicts.
+NO_VERDICTS: Final = "--no-verdicts"
 HOST: Final = "127.0.0.1"
 
 
@@ -39,15 +41,15 @@ class Contender:
         return self.name, self.by
 
 
-def our_contender(by: str, options: Sequence[str] = ()) -> Contender:
-    """Return this tool, which polls at each scrape."""
+def our_contender(by: str, *options: str) -> Contender:
+    """Return this tool, which polls at each scrape; options are part of its name."""
 
     def command(bootstrap: str, port: int) -> list[str]:
         listen = ["--listen", f"{HOST}:{port}", "--max-age", "0s"]
         return [find_ours(), "exporter", *listen, "--by", by, *options, "-b", bootstrap]
 
     return Contender(
-        name=OURS,
+        name=" ".join([OURS, *options]),
         by=by,
         command=command,
         series=f"kafka_groups_{by}_lag_messages",
@@ -103,6 +105,7 @@ def contenders(kminion: str | None, kafka_exporter: str | None) -> list[Contende
         found.append(our_contender(by))
         if kminion is not None:
             found.append(kminion_contender(kminion, by))
+    found.append(our_contender(PARTITION, NO_VERDICTS))
     if kafka_exporter is not None:
         found.append(kafka_exporter_contender(kafka_exporter))
     return found

@@ -37,7 +37,7 @@ def format_scrapes(groups: int, results: Sequence[Series]) -> str:
     lines = [f"### scrapes of {groups:,} groups, commits moving, each scrape polls", "", *format_table(rows), ""]
     ratios = [cells for ours, theirs in _pairs(results) for cells in _ratio_cells(ours, theirs)]
     if ratios:
-        lines += ["Ratios of ours to the others, of the scrapes of one turn:", ""]
+        lines += ["Our values divided by those of the others, for the scrapes of one turn:", ""]
         lines += [*format_table([_RATIO_HEADER, *ratios]), ""]
     return "\n".join(lines)
 
@@ -48,9 +48,11 @@ def judge_scrapes(groups: int, results: Sequence[Series]) -> list[Verdict]:
         return []
     by_key = {(result.name, result.by): result for result in results}
     verdicts = [_judge_time(by_key[OURS, GROUP])]
+    ours = [result for result in results if result.name.startswith(OURS)]
     if (theirs := by_key.get((KMINION, PARTITION))) is not None:
-        verdicts += _judge_ratios(by_key[OURS, PARTITION], theirs)
-    return [*verdicts, *(_judge_memory(by_key[OURS, by]) for by in (GROUP, PARTITION))]
+        for result in ours:
+            verdicts += _judge_ratios(result, theirs) if result.by == PARTITION else []
+    return [*verdicts, *map(_judge_memory, ours)]
 
 
 def ratios(
@@ -74,22 +76,27 @@ def _judge_ratios(ours: Series, theirs: Series) -> list[Verdict]:
     for encoding, scrapes in ours.scrapes.items():
         for name, value in (("wall time", _seconds), ("processor time", _cpu_s)):
             median, _, _ = ratios(scrapes, theirs.scrapes[encoding], value)
-            target = f"scrape by partition, {encoding}: at most {_MAX_RATIO} of {KMINION}'s {name}"
+            target = f"{ours.name} by partition, {encoding}: at most {_MAX_RATIO} of {KMINION}'s {name}"
             verdicts.append(Verdict(target=target, measured=f"{median:.2f}", is_reached=median <= _MAX_RATIO))
     return verdicts
 
 
 def _judge_memory(result: Series) -> Verdict:
     return Verdict(
-        target=f"peak memory by {result.by}: at most {_MAX_MIB} MiB",
+        target=f"peak memory of {result.name} by {result.by}: at most {_MAX_MIB} MiB",
         measured=f"{result.peak_mib:.0f} MiB",
         is_reached=result.peak_mib <= _MAX_MIB,
     )
 
 
 def _pairs(results: Sequence[Series]) -> list[tuple[Series, Series]]:
-    ours = {result.by: result for result in results if result.name == OURS}
-    return [(ours[result.by], result) for result in results if result.name != OURS and result.by in ours]
+    """Return each of our exporters with each of the others that has series by the same key."""
+    return [
+        (ours, theirs)
+        for ours in results
+        for theirs in results
+        if ours.name.startswith(OURS) and not theirs.name.startswith(OURS) and ours.by == theirs.by
+    ]
 
 
 def _cells(result: Series) -> list[tuple[str, ...]]:
@@ -115,7 +122,7 @@ def _ratio_cells(ours: Series, theirs: Series) -> list[tuple[str, ...]]:
     for encoding, scrapes in ours.scrapes.items():
         others = theirs.scrapes[encoding]
         cells = [_ratio(ratios(scrapes, others, value)) for value in (_seconds, _cpu_s)]
-        rows.append((f"{theirs.name} by {theirs.by}", encoding, *cells))
+        rows.append((f"{ours.name} / {theirs.name}, by {theirs.by}", encoding, *cells))
     return rows
 
 
