@@ -124,7 +124,7 @@ def _commands_below(context: click.Context) -> Iterator[click.Context]:
 
 
 def _fixed_files(context: click.Context) -> Iterator[File]:
-    if any(option.name == "profile" for option in context.command.params):
+    if any(option.name == "bootstrap_server" for option in context.command.params):
         yield _READ_PROFILES
     yield from _FIXED.get(_path_of(context), ())
 

@@ -82,7 +82,7 @@ class CheckFailedError(KafkaGroupsError):
 
 
 class PollsFileError(KafkaGroupsError):
-    """A file for `lag --polls` that has another kind, belongs to another cluster, or is damaged."""
+    """A file for `lag --polls` that has another kind or no polls of a cluster, or that is damaged."""
 
     exit_code = ExitCode.USAGE
 

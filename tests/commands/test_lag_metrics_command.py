@@ -22,7 +22,7 @@ def groups(cluster: FakeCluster) -> None:
 
 
 def test_openmetrics_has_a_sample_of_each_group(mocker: MockerFixture) -> None:
-    mocker.patch("kafka_groups.commands.lag.time.time", return_value=1_700_000_000.25)
+    mocker.patch("kafka_groups.commands.lag_output.time.time", return_value=1_700_000_000.25)
     outcome = run("lag", "--format", "openmetrics")
     assert (outcome.exit_code, outcome.stderr) == (0, NOTE)
     lines = outcome.stdout.splitlines()

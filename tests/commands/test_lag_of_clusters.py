@@ -95,12 +95,6 @@ def test_metrics_have_the_label_of_the_cluster(profiles: ClusterProfiles, tmp_pa
     assert 'kafka_groups_group_lag_messages{cluster="west",group="billing",type="Classic"} 5' in one.splitlines()
 
 
-def test_polls_of_several_clusters_are_refused(profiles: ClusterProfiles) -> None:
-    for option in (("--watch", "1s"), ("--polls", "f")):
-        outcome = profiles.run("lag", *BOTH, *option)
-        assert (outcome.exit_code, outcome.stdout) == (2, "")
-
-
 @pytest.mark.parametrize("command", ["lag", "list"])
 def test_a_signal_writes_what_ended(profiles: ClusterProfiles, west: ScriptedCluster, command: str) -> None:
     west.script("ListGroups", delayed(20.0))

@@ -42,7 +42,7 @@ def poll(cluster: FakeCluster, history: History, at_s: int, committed: int, end:
 def history(cluster: FakeCluster, tmp_path: Path, mocker: MockerFixture) -> History:
     """Return a history whose file does not exist yet."""
     cluster.admin.cluster_id.side_effect = lambda **_: "cluster-1"
-    return History(tmp_path / "history", mocker.patch("kafka_groups.commands.lag.time.time_ns"))
+    return History(tmp_path / "history", mocker.patch("kafka_groups.commands.lag_reading.time.time_ns"))
 
 
 def test_the_second_run_with_a_history_shows_rates_and_a_verdict(cluster: FakeCluster, history: History) -> None:
@@ -106,15 +106,11 @@ def test_a_run_that_fails_keeps_the_history(cluster: FakeCluster, history: Histo
         (b"GROUP,LAG\n", "is not a file of lag --polls, or it is damaged; use another file, or remove it"),
         (b"[1, 2]\n", "is not a file of lag --polls, or it is damaged; use another file, or remove it"),
         (
-            b'{"schema": "kafka-groups/polls/3", "cluster_id": "cluster-1", "partitions": 0, "lags": {}}\n',
+            b'{"schema": "kafka-groups/polls/4", "isolation": "uncommitted", "clusters": 0}\n',
             (
-                "has the schema kafka-groups/polls/3, not kafka-groups/polls/2: a newer version of "
+                "has the schema kafka-groups/polls/4, not kafka-groups/polls/3: a newer version of "
                 "kafka-groups wrote it; use that version, or another file"
             ),
-        ),
-        (
-            b'{"schema": "kafka-groups/polls/2", "cluster_id": "other", "partitions": 0, "lags": {}}\n',
-            "has the polls of cluster other, and this is cluster-1; use another file",
         ),
     ],
 )
@@ -124,6 +120,15 @@ def test_a_foreign_or_damaged_history_is_refused_and_not_changed(
     history.file.write_bytes(content)
     assert run("lag", "--polls", str(history.file)) == (2, "", f"Error: {history.file} {problem}\n")
     assert history.file.read_bytes() == content
+
+
+def test_a_run_on_another_cluster_keeps_the_history_of_the_first(cluster: FakeCluster, history: History) -> None:
+    poll(cluster, history, 0, 100, 1000)
+    first = history.file.read_text().splitlines()[1:]
+    cluster.admin.cluster_id.side_effect = lambda **_: "cluster-2"
+    outcome = poll(cluster, history, 10, 90, 1000, "--format", "json")
+    assert json.loads(outcome.stdout)["groups"][0]["lags"] == [910]
+    assert history.file.read_text().splitlines()[1 : 1 + len(first)] == first
 
 
 def test_a_history_that_was_cut_off_is_refused(cluster: FakeCluster, history: History) -> None:

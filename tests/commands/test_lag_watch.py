@@ -241,7 +241,7 @@ def test_a_watch_keeps_its_history_also_if_it_is_interrupted(
     file = tmp_path / "history"
     polls.before = {3: fail(cluster, KeyboardInterrupt())}
     assert run("lag", "--watch", "1s", "--polls", str(file)).exit_code == 130
-    head = json.loads(file.read_text().splitlines()[0])
+    head = json.loads(file.read_text().splitlines()[1])
     assert [len(points) for points in head["lags"].values()] == [2, 2]
 
 

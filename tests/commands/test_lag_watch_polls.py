@@ -48,7 +48,7 @@ def groups(cluster: FakeCluster) -> None:
 
 def points_in(file: Path) -> int:
     """Return how many polls the file has."""
-    return len(json.loads(file.read_text().splitlines()[0])["lags"]["g"])
+    return len(json.loads(file.read_text().splitlines()[1])["lags"]["g"])
 
 
 def interrupt() -> None:
@@ -127,7 +127,7 @@ def test_a_log_end_that_falls_for_one_run_drops_no_history(cluster: FakeCluster,
         cluster.end("t", end, starts=(0,))
         run("lag", "--polls", str(file))
         """Return the log end of the last observation that counts."""
-        return int(json.loads(file.read_text().splitlines()[1])[4][1])
+        return int(json.loads(file.read_text().splitlines()[2])[4][1])
 
     assert [poll(end) for end in (100, 110, 50, 120)] == [100, 110, 110, 120]
     assert [poll(end) for end in (5, 6)] == [120, 6]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -130,21 +131,49 @@ def test_dead_clusters_alone_are_a_failed_result(with_dead: ClusterProfiles) -> 
     assert (outcome.exit_code, outcome.stdout, len(outcome.stderr.splitlines())) == (1, "", 2)
 
 
-def test_dead_slow_and_denied_clusters_do_not_delay_the_others(tmp_path: Path) -> None:
+@pytest.fixture
+def ten(tmp_path: Path) -> Iterator[ClusterProfiles]:
+    """Return ten clusters: `c0` is slow, `c1` denies the listing, and `dead` has no broker."""
     profiles = ClusterProfiles(tmp_path)
     clusters = {f"c{number}": west_cluster(f"id-{number}") for number in range(9)}
-    clusters["c0"].script("ListGroups", delayed(0.5))
+    clusters["c0"].script("ListGroups", delayed(2.0))
     clusters["c1"].script("ListGroups", changed(error_code=31))
     for name, cluster in clusters.items():
         profiles.add(name, cluster)
     profiles.add("dead", NO_BROKER)
-    outcome = profiles.run("list", "--all-profiles", "--format", "ndjson")
-    names = [json.loads(line)["cluster"] for line in outcome.stdout.splitlines()]
-    assert (sorted(names[:7]), names[7:]) == ([f"c{number}" for number in range(2, 9)], ["c0"])
-    failed = sorted(line.split(":")[0] for line in outcome.stderr.splitlines())
-    assert (outcome.exit_code, failed) == (3, ["c1", "dead"])
+    yield profiles
     for cluster in clusters.values():
         cluster.close()
+
+
+@pytest.mark.parametrize("command", [("list",), ("describe", "--all-groups"), ("lag",)])
+def test_dead_slow_and_denied_clusters_do_not_delay_the_others(ten: ClusterProfiles, command: tuple[str, ...]) -> None:
+    outcome = ten.run(*command, "--all-profiles", "--format", "ndjson")
+    names = [json.loads(line)["cluster"] for line in outcome.stdout.splitlines()]
+    assert (sorted(names[:7]), names[7:]) == ([f"c{number}" for number in range(2, 9)], ["c0"])
+    failed = sorted(line.split(":")[0] for line in outcome.stderr.splitlines() if ": Error: " in line)
+    assert (outcome.exit_code, failed) == (3, ["c1", "dead"])
+
+
+@pytest.mark.parametrize("command", [("list",), ("describe", "--all-groups"), ("lag",)])
+def test_other_formats_end_within_the_deadline(ten: ClusterProfiles, command: tuple[str, ...]) -> None:
+    document = document_of(ten, *command, "--all-profiles", "--timeout", "700ms")
+    assert [group["cluster"] for group in document["groups"]] == [f"c{number}" for number in range(2, 9)]
+    errors = {error["cluster"]: error["name"] for error in document["errors"]}
+    assert (errors["c0"], sorted(errors)) == ("TIMEOUT", ["c0", "c1", "dead"])
+
+
+def test_rows_in_ndjson_are_written_before_a_slow_cluster_ends(
+    profiles: ClusterProfiles, west: ScriptedCluster
+) -> None:
+    west.script("ListGroups", delayed(20.0))
+    process = profiles.start("lag", *BOTH, "--format", "ndjson")
+    assert process.stdout is not None
+    assert [json.loads(process.stdout.readline())["cluster"] for _ in range(2)] == ["east", "east"]
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=15)
+    assert (process.returncode, stdout, "west: Error: " in stderr) == (130, "", True)
 
 
 def test_a_silent_cluster_ends_at_its_timeout(profiles: ClusterProfiles, west: ScriptedCluster) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.groups.lag.polls_file import read_polls
+from kafka_groups.groups.lag.polls_file import read_section, split_file
 from tests.fakes.fake_admin import CLUSTER_ID, FakeCluster, member, run
 
 
@@ -91,7 +91,7 @@ def test_conditions_compare_what_is_counted_once() -> None:
 def test_a_history_has_the_lag_once(tmp_path: Path) -> None:
     file = tmp_path / "history"
     run("lag", "--polls", str(file))
-    history = read_polls(file.read_text(), name="history", cluster_id=CLUSTER_ID)
+    history = read_section(split_file(file.read_text(), name="history")[CLUSTER_ID], name="history")
     assert [lag for _, lag in history.lags["g"]] == [140]
 
 

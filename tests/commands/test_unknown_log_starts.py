@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafka_groups.groups.lag.polls_file import read_polls
+from kafka_groups.groups.lag.polls_file import read_section, split_file
 from kafka_groups.model import TopicPartition
 from tests.fakes.fake_admin import CLUSTER_ID, FakeCluster, run
 
@@ -89,13 +89,13 @@ def test_metrics_have_no_sample_of_them() -> None:
 def test_a_history_keeps_the_log_start_that_was_known(
     cluster: FakeCluster, tmp_path: Path, mocker: MockerFixture
 ) -> None:
-    time_ns = mocker.patch("kafka_groups.commands.lag.time.time_ns", return_value=1_700_000_000 * 10**9)
+    time_ns = mocker.patch("kafka_groups.commands.lag_reading.time.time_ns", return_value=1_700_000_000 * 10**9)
     cluster.starts[LOST] = 50
     run("lag", "--polls", str(tmp_path / "history"))
     del cluster.starts[LOST]
     time_ns.return_value += 10 * 10**9
     assert row_of("--polls", str(tmp_path / "history"))["rule"] == "losing_data"
-    history = read_polls((tmp_path / "history").read_text(), name="history", cluster_id=CLUSTER_ID)
+    history = read_section(split_file((tmp_path / "history").read_text(), name="history")[CLUSTER_ID], name="history")
     assert [history.partitions["g", "t", number].last.start for number in (0, 1)] == [0, 50]
 
 
@@ -105,7 +105,7 @@ def test_a_history_does_not_keep_the_log_start_of_another_log(cluster: FakeClust
     del cluster.starts[LOST]
     cluster.ends[LOST] = 30
     run("lag", "--polls", str(tmp_path / "history"))
-    history = read_polls((tmp_path / "history").read_text(), name="history", cluster_id=CLUSTER_ID)
+    history = read_section(split_file((tmp_path / "history").read_text(), name="history")[CLUSTER_ID], name="history")
     fallen = history.partitions["g", "t", 1].fallen
     assert fallen is not None
     assert fallen.start == 0

@@ -48,6 +48,15 @@ def test_the_page_for_other_exporters_has_every_metric() -> None:
     ] == []
 
 
+def test_the_page_of_the_exporter_has_every_metric() -> None:
+    page = (DOCS / "exporter.md").read_text(encoding="utf-8")
+    prefixes = tuple(f"{PREFIX}_{key.value}_" for key in LagKey)
+    ends = {name: name.removeprefix(next(filter(name.startswith, prefixes), "")) for name in KNOWN}
+    unnamed = [name for name, end in ends.items() if f"`{name}`" not in page and f"`{end}`" not in page]
+    of_topics_and_members = (f"{PREFIX}_topic_", f"{PREFIX}_member_")
+    assert [name for name in unnamed if not name.startswith(of_topics_and_members)] == []
+
+
 def test_the_dashboard_is_json_with_panels_that_do_not_overlap() -> None:
     panels = json.loads((DOCS / "grafana-lag.json").read_text(encoding="utf-8"))["panels"]
     places = [

@@ -30,11 +30,18 @@ def description(group: str, group_type: str | None = "Classic") -> GroupDescript
 
 def lines_of(series: PartitionSeries, groups: Sequence[tuple[GroupDescription, list[OffsetRow]]]) -> set[str]:
     """Return the lines of a poll."""
-    series.begin()
-    assert list(series.watch(groups, "c")) == groups
-    lines = [line for each in series.lines.values() for text in each.texts for line in text.split("\n") if line]
-    assert len(lines) == sum(each.series for each in series.lines.values())
-    return set(lines)
+    found = []
+    for is_limited in (True, False):
+        series.begin()
+        assert list(series.watch(groups, "c", is_limited=is_limited)) == groups
+        count = sum(each.series for each in series.lines.values()) if is_limited else None
+        joined = series.take(group.group for group, _ in groups)
+        lines = [line for parts in joined.values() for part in parts for line in part.decode().split("\n") if line]
+        assert count in (None, len(lines))
+        assert series.lines == {}
+        found.append(set(lines))
+    assert found[0] == found[1]
+    return found[0]
 
 
 def written(groups: Sequence[tuple[GroupDescription, list[OffsetRow]]]) -> set[str]:
@@ -87,6 +94,9 @@ def test_labels_of_groups_that_vanish_are_forgotten(groups: int) -> None:
         lines_of(series, [(description(name), [row(name, "t", 0, 1, 3)]) for name in names])
     lines_of(series, [(description("g"), [row("g", "t", 0, 1, 3)])] * groups)
     assert len(series._current) == groups
-    assert len(series._kept) == 100
-    lines_of(series, [])
     assert len(series._kept) == groups
+
+
+def test_the_lines_of_more_groups_than_one_part_has_are_complete() -> None:
+    groups = [(description(f"g{number}"), [row(f"g{number}", "t", 0, 1, 3)]) for number in range(1_001)]
+    assert lines_of(PartitionSeries(METRICS), groups) == written(groups)

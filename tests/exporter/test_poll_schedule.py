@@ -29,7 +29,8 @@ class Polled:
         self.begun.release()
         if self.gate is not None:
             assert self.gate.acquire(timeout=WAIT_S)
-        return ClusterPoll(str(number), is_up=True, samples={}, failures=(), ended_s=0.0, duration_s=0.0)
+        samples = {"m": [b"m 1\n"]}
+        return ClusterPoll(str(number), is_up=True, samples=samples, failures=(), ended_s=0.0, duration_s=0.0)
 
 
 @contextmanager
@@ -97,6 +98,27 @@ def test_a_poll_gets_the_time_that_its_scrape_has_left() -> None:
         scrape(polls, polled.now + 7.0)
         scrape(polls)
     assert polled.timeouts == [7.0, None]
+
+
+def test_samples_are_released_while_the_next_poll_runs_unless_a_scrape_needs_them() -> None:
+    for is_needed in (False, True):
+        polled = Polled()
+        with started(polled, Schedule()) as polls:
+            number = polls.request(None)
+            late = [polls.request(None)] if is_needed else []
+            assert polls.wait(number, None) is not None
+            polled.gate = threading.Semaphore(0)
+            assert polled.begun.acquire(timeout=WAIT_S)
+            polls.request(None)
+            assert polled.begun.acquire(timeout=WAIT_S)
+            last = polls.last
+            assert last is not None
+            assert (last.is_up, bool(last.samples)) == (True, is_needed)
+            for other in late:
+                poll = polls.wait(other, None)
+                assert poll is not None
+                assert poll.samples
+            polled.gate.release()
 
 
 def test_a_scrape_does_not_wait_beyond_its_time() -> None:

@@ -1,4 +1,4 @@
-"""One cluster: logins that are refused, tokens that expire, settings that cannot be used yet, and errors of ours."""
+"""One cluster: refused logins, tokens that expire, settings that cannot be used yet, and internal errors."""
 
 from __future__ import annotations
 

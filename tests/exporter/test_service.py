@@ -144,4 +144,4 @@ def test_the_limit_of_series_skips_groups_and_says_so_once(cluster: ScriptedClus
     groups = {line.split('group="')[1][:2] for line in text if ',group="' in line}
     assert groups == {"g0"}
     assert sum('group="g0"' in line for line in text) == 17
-    assert lines == ["c: 1 groups exceed --max-series"]
+    assert lines == ["c: groups without series because of --max-series: 1"]

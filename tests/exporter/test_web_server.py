@@ -167,7 +167,6 @@ def test_an_exporter_without_a_cluster_that_is_up_is_not_ready() -> None:
 
 
 def test_a_client_that_sends_nothing_is_disconnected(exporter: Exporter, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(web_server, "_CLIENT_TIMEOUT_S", 0.05)
     monkeypatch.setattr(web_server._Handler, "timeout", 0.05)
     with socket.create_connection(exporter.address, timeout=5) as client:
         client.sendall(b"GET /metrics HTTP/1.1\r\n")

@@ -17,3 +17,4 @@ def pretend_terminal(mocker: MockerFixture, *, width: int = 200) -> None:
         return inspect_streams("never")._replace(out_is_terminal=True, width=width)
 
     mocker.patch("kafka_groups.options.cluster_session.inspect_streams", side_effect=look)
+    mocker.patch("kafka_groups.options.several_clusters.inspect_streams", side_effect=look)

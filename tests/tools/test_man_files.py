@@ -67,7 +67,7 @@ def test_a_page_names_every_file_and_directory_that_an_option_takes(words: tuple
 
 @every_command
 def test_profiles_are_a_file_of_every_command_that_connects_to_brokers(words: tuple[str, ...]) -> None:
-    connects = any(option.name == "profile" for option in options_of(*words))
+    connects = any(option.name == "bootstrap_server" for option in options_of(*words))
     uses = connects or words[:1] in {(), ("completion",)} or words in {("sandbox",), ("pipeline",)}
     is_sandbox = words in {("sandbox", "up"), ("sandbox", "down"), ("sandbox", "demo")}
     assert (PROFILES in paths_of(*words)) == (uses or is_sandbox)

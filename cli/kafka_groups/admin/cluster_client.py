@@ -44,6 +44,7 @@ class ClusterClient:
         self._clock = clock
         self._pool = pool or BrokerPool(self._settings, clock=clock)
         self._refreshed_at: float | None = None
+        self._checked_cluster_id: str | None = None
         self._is_closed = False
         self._known = LocationCache()
 
@@ -86,7 +87,7 @@ class ClusterClient:
     def known_cluster_id(self) -> str | None:
         """Return the id of the cluster as `cluster_id` does, without a request; None before a call has reached it."""
         if self._refreshed_at is None:
-            return None
+            return self._checked_cluster_id
         return self._pool.cluster_id or self._settings.substitute_cluster_id()
 
     def check_connections(self, *, timeout: Timeout | None = None) -> ClusterEvidence:
@@ -97,7 +98,9 @@ class ClusterClient:
         """
         if self._is_closed:
             raise ConnectionFailedError("the client is closed")
-        return self._pool.check_connections(self.deadline(timeout).at)
+        evidence = self._pool.check_connections(self.deadline(timeout).at)
+        self._checked_cluster_id = evidence.cluster_id()
+        return evidence
 
     @property
     def bootstrap_servers(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 import threading
@@ -25,6 +26,7 @@ from kafka_groups.commands.exporter_options import (
 from kafka_groups.commands.known_resets import KnownResets
 from kafka_groups.commands.record_settings import resolve_with_records
 from kafka_groups.errors import ListenError, SettingsError
+from kafka_groups.exit_codes import ExitCode
 from kafka_groups.groups.lag.polls import Polls
 from kafka_groups.groups.lag.summary import ISOLATION_LEVELS
 from kafka_groups.groups.selection import Selectors
@@ -109,7 +111,7 @@ def exporter(*, selectors: Selectors, options: ExporterOptions, connection: Conn
         service = Service(clusters, Schedule(*polling), _log, Times())
         content = Content(service.scrape, Page(poll_options.metrics()).format, service.is_ready)
         server = _open_server(address, content, access)
-        with server, _renewal_on_sighup(service) as renew_if_requested:
+        with server, _renewal_on_sighup(service) as renew_if_requested, _immediate_end():
             gc.set_threshold(*_GC_THRESHOLDS)
             service.start()
             threading.Thread(target=server.serve_forever, name="server", daemon=True).start()
@@ -182,6 +184,16 @@ def _renewal_on_sighup(service: Service) -> Iterator[partial[None]]:
     if sys.platform != "win32":
         signal.signal(signal.SIGHUP, lambda _number, _frame: is_requested.set())
     yield partial(renew_if_requested)
+
+
+@contextmanager
+def _immediate_end() -> Iterator[None]:
+    """End the process at a signal, without Python's clean-up: that takes seconds after polls of large clusters."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit) as ended:
+        # Nothing is left to write: stderr is written line by line, and threads have no files.
+        os._exit(ExitCode.INTERRUPTED if isinstance(ended, KeyboardInterrupt) else ExitCode.TERMINATED)
 
 
 def _log(text: str) -> None:

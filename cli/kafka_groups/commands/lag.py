@@ -2,50 +2,31 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
 
 import click
 
-from kafka_groups.admin import Deadline
-from kafka_groups.commands.condition_options import needs_time, read_condition
-from kafka_groups.commands.known_resets import KnownResets, note_resets
-from kafka_groups.commands.lag_check import UNCHECKED_NOTES, LagResult, judge_at_end
+from kafka_groups.commands.lag_check import UNCHECKED_NOTES, LagResult, is_unchecked, judge_at_end
 from kafka_groups.commands.lag_clusters import show_lag_of_clusters
-from kafka_groups.commands.lag_options import (
-    LagOptions,
-    lag_options,
-    read_limits,
-    read_watch_options,
-    require_consistent,
-)
-from kafka_groups.commands.lag_output import LagOutput
-from kafka_groups.commands.lag_polls import PollsFile, open_polls
-from kafka_groups.commands.lag_watch import WatchOptions, watch_lag
+from kafka_groups.commands.lag_display import WatchTable, open_display
+from kafka_groups.commands.lag_options import LagOptions, lag_options
+from kafka_groups.commands.lag_reading import ClusterPolls, measure, now_ms, read_once, run_with_polls
+from kafka_groups.commands.lag_request import LagRequest, note_isolation, read_request
+from kafka_groups.commands.lag_rows import failing_groups
+from kafka_groups.commands.lag_watch import ClusterPoll, Poll, WatchOptions, watch_lag
 from kafka_groups.commands.record_settings import resolve_with_records
-from kafka_groups.conditions import Condition
-from kafka_groups.errors import ExportError, IncompleteResultError
-from kafka_groups.groups.lag.measurement import LagMeasurement, add_poll, measure_lag, summarize
-from kafka_groups.groups.lag.polls import Polls
-from kafka_groups.groups.lag.reading import LagReading
-from kafka_groups.groups.lag.summary import ISOLATION_LEVELS, GroupSummary, LagKey, LagRow, sort_worst_first
-from kafka_groups.groups.notes import Note, NoteKind
+from kafka_groups.errors import AdminError, AuthenticationFailedError, ExportError, IncompleteResultError
+from kafka_groups.groups.lag.summary import GroupSummary, LagKey, LagRow, sort_worst_first
 from kafka_groups.groups.selection import Selectors
-from kafka_groups.kinds import Operation
-from kafka_groups.model import status_of
+from kafka_groups.model import Failure
 from kafka_groups.options.cluster_session import ClusterSession, open_session
 from kafka_groups.options.connection import Connection, clusters_options
 from kafka_groups.options.output import output_options
 from kafka_groups.options.selectors import filter_options, selector_options
-from kafka_groups.options.topics import format_topics, parse_topics
-from kafka_groups.rendering.views.lag import LAG_VIEWS, PACE_VIEW
+from kafka_groups.rendering.clusters import Cluster
 from kafka_groups.rendering.writers import FORMATS
 from kafka_groups.settings import resolve_settings
-from kafka_groups.verdicts import Limits
-
-_ISOLATION_LEVELS = {name: level for level, name in ISOLATION_LEVELS.items()}
 
 
 @click.command()
@@ -87,6 +68,9 @@ def lag(
     back), STOP (it does not move), or UNKNOWN (not enough polls yet); RULE is the rule that gave it. With --watch,
     --timeout is for each poll; the exit code is that of the last poll.
 
+    With several profiles, --top and --fail-if are over the rows of all clusters, and a cluster that fails is one error.
+    --watch tries it again at the next poll. The file of --polls keeps the polls of each cluster apart.
+
     A condition of --fail-if compares keys of --format json (lag, members, state, messages_lost, …) by < <= > >= == !=
     and joins comparisons by and, or and parentheses. A comparison with a missing value is never true. note==WORD holds
     if WORD is one of the notes, note!=WORD if it is none. If no group matches, the condition is not checked.
@@ -101,20 +85,11 @@ def lag(
     Examples:
       kafka-groups lag -b localhost:9092
       kafka-groups lag --by partition --top 10 -b localhost:9092
+      kafka-groups lag --profile east,west --watch 10s
     """
-    request = _read_request(selectors, options, output_format)
+    request = read_request(selectors, options, output_format)
     if connection.profiles:
-        if options.has_polls:
-            raise click.UsageError("--watch and --polls contradict several profiles; run lag once for each cluster")
-        show_lag_of_clusters(
-            connection,
-            partial(_read_once, request=request),
-            request.output,
-            condition=request.condition,
-            top=request.top,
-            colour=colour,
-            notes=_note_isolation(request),
-        )
+        show_lag_of_clusters(connection, request, colour=colour)
         return
     make_writer = request.output.make_writer
     resolve = resolve_with_records if request.output.with_time else resolve_settings
@@ -122,172 +97,87 @@ def lag(
         _show_lag(session, request)
 
 
-class _Request(NamedTuple):
-    """What a caller wants to know, and how it is shown.
-
-    `topics` maps topics to partitions, none for all of a topic; without topics all are shown. `top` is the number of
-    rows, None for all. `limits` are those of verdicts. `watch` is None for one poll, and `polls_file` is None without
-    --polls.
-    """
-
-    selectors: Selectors
-    topics: Mapping[str, Sequence[int]]
-    output: LagOutput
-    isolation: str
-    condition: Condition | None
-    top: int | None
-    limits: Limits
-    watch: WatchOptions | None
-    polls_file: str | None
-
-
-def _read_request(selectors: Selectors, options: LagOptions, output_format: str) -> _Request:
-    """Return the request of the options. Raises UsageError for options that are wrong, or contradict each other."""
-    view = PACE_VIEW if options.has_polls else LAG_VIEWS[options.key]
-    condition = None if options.fail_if is None else read_condition(options.fail_if, option="--fail-if", view=view)
-    with_time = options.with_time or needs_time(condition)
-    output = LagOutput(
-        view, options.key, with_time, output_format, options.metrics_file, with_all_metrics=options.with_all_metrics
-    )
-    watch = read_watch_options(options, output)
-    require_consistent(options, output_format)
-    limits = read_limits(options, with_time=with_time)
-    return _Request(
-        selectors=selectors,
-        topics=parse_topics(options.topics),
-        output=output,
-        isolation=options.isolation,
-        condition=condition,
-        top=options.top,
-        limits=limits,
-        watch=watch,
-        polls_file=options.polls_file,
-    )
-
-
-def _show_lag(session: ClusterSession, request: _Request) -> None:
+def _show_lag(session: ClusterSession, request: LagRequest) -> None:
     """Write the lag of one poll, or of all polls of a watch.
 
     Raises CheckFailedError if the condition holds for a row at the end.
     """
-    session.add_notes(_note_isolation(request))
-    result = _run(session, request)
-    # The condition is judged last, whatever could not be written.
-    judge_at_end(session, request.condition, result)
-
-
-def _note_isolation(request: _Request) -> list[Note]:
-    if request.isolation != "committed":
-        return []
-    return [Note(NoteKind.ISOLATION, None, "Lag is measured to the last stable offset (--isolation committed).")]
-
-
-def _read_once(session: ClusterSession, *, request: _Request) -> LagReading:
-    measurement = _measure(session, request, session.deadline, has_polls=False)
-    return _complete(session, request, summarize(measurement, request.output.key))
-
-
-def _run(session: ClusterSession, request: _Request) -> LagResult:
-    """Poll once, or watch. A file of polls is read before, and written after the output."""
+    session.add_notes(note_isolation(request))
     watch = request.watch
-    poll = partial(_poll_once, session, request) if watch is None else partial(_watch, session, request, watch)
-    if request.polls_file is None:
-        return poll(None)
-    result: LagResult | None = None
-    try:
-        topics = format_topics(request.topics)
-        with open_polls(session, request.polls_file, isolation=request.isolation, topics=topics) as file:
-            _prepare(file.polls, session, request)
-            result = poll(file)
-    except (IncompleteResultError, ExportError) as error:
-        if result is None:
-            raise
-        return result._replace(failed=error)
-    return result
+    run: Callable[[ClusterPolls], LagResult] = (
+        partial(_poll_once, session, request) if watch is None else partial(_watch, session, request, watch)
+    )
+    result = run_with_polls(request, run, session.print_messages)
+    # The condition is judged last, whatever could not be written.
+    judge_at_end(result, session.print_messages)
 
 
-def _prepare(polls: Polls, session: ClusterSession, request: _Request) -> Polls:
-    """Give polls what verdicts need besides them: the limits, and the resets of the user's journal. Return them."""
-    polls.limits = request.limits
-    polls.find_reset_run = KnownResets(lambda: session.admin.cluster_id(timeout=session.deadline))
-    return polls
-
-
-def _poll_once(session: ClusterSession, request: _Request, file: PollsFile | None) -> LagResult:
+def _poll_once(session: ClusterSession, request: LagRequest, polls: ClusterPolls) -> LagResult:
     """Write the lag; with a file of polls with rates and verdicts."""
-    key = request.output.key
     output = request.output
-    measurement = _measure(session, request, session.deadline, has_polls=file is not None)
-    reading = summarize(measurement, key) if file is None else add_poll(file.polls, measurement, _now_ms())
-    reading = _complete(session, request, reading)
+    if request.has_polls:
+        # A file that cannot be used is an error before the cluster is read.
+        polls.open(session)
+        reading = polls.add(session, measure(session, request, session.deadline), now_ms())
+    else:
+        reading = read_once(session, request)
     rows = _rows(request, reading.groups)
-    result = LagResult(rows, is_any_group_read=bool(reading.groups))
-    is_unchecked = result.is_unchecked(request.condition)
-    session.add_notes((*reading.notes, *(UNCHECKED_NOTES if is_unchecked and not reading.failures else ())))
+    unchecked = is_unchecked(request.condition, reading.groups)
+    session.add_notes((*reading.notes, *(UNCHECKED_NOTES if unchecked and not reading.failures else ())))
     entries = list(output.entries(reading.groups, rows[: request.top]))
+    failed: IncompleteResultError | ExportError | None = None
     try:
         session.write(
             entries,
             total=len(entries),
             failures=reading.failures,
             anything_succeeded=reading.anything_read,
-            is_unchecked=is_unchecked,
+            is_unchecked=unchecked,
         )
     except (IncompleteResultError, ExportError) as error:
-        return result._replace(failed=error)
-    return result
+        failed = error
+    return LagResult(failing_groups(request.condition, rows), failed)
 
 
-def _watch(session: ClusterSession, request: _Request, options: WatchOptions, file: PollsFile | None) -> LagResult:
-    """Watch, and return the rows of the last poll. All polls are printed by then."""
-    polls = file.polls if file is not None else _prepare(Polls(), session, request)
-
-    def poll(at_ms: int) -> LagReading:
-        measurement = _measure(session, request, session.deadline.renew(), has_polls=True)
-        return _complete(session, request, add_poll(polls, measurement, at_ms))
-
-    output_format = request.output.output_format
-    last = watch_lag(session, options, poll, file, output_format=output_format)
+def _watch(session: ClusterSession, request: LagRequest, options: WatchOptions, polls: ClusterPolls) -> LagResult:
+    """Watch, and return the result of the last poll. All polls are printed by then."""
+    if polls.file is not None:
+        polls.open(session)
+    output = request.output
+    session.disable_progress()
+    table = WatchTable(output.columns, request.top)
+    with open_display(session.screen, session.writer, table, output.output_format) as display:
+        poll = _poll_of(session, request, polls)
+        last = watch_lag(options, poll, display, screen=session.screen, file=polls.file)
     session.is_ended = True
-    result = LagResult(last.rows, is_any_group_read=bool(last.rows))
-    is_unchecked = result.is_unchecked(request.condition)
-    if is_unchecked and not last.failures:
-        session.add_notes(UNCHECKED_NOTES)
-    if last.failures or is_unchecked:
-        return result._replace(
-            failed=IncompleteResultError(status_of(anything_failed=True, anything_succeeded=bool(last.rows)))
-        )
-    return result
+    session.add_notes(last.unchecked_notes(request.condition))
+    return last.result(request.condition, failing_groups(request.condition, [row for _, row in last.rows]))
 
 
-def _measure(session: ClusterSession, request: _Request, deadline: Deadline, *, has_polls: bool) -> LagMeasurement:
-    return measure_lag(
-        session.admin,
-        request.selectors,
-        isolation_level=_ISOLATION_LEVELS[request.isolation],
-        with_time=request.output.with_time,
-        with_retention=request.output.with_time and has_polls,
-        topics=request.topics,
-        deadline=deadline,
-    )
+def _poll_of(session: ClusterSession, request: LagRequest, polls: ClusterPolls) -> Poll:
+    """Return the poll of one cluster. The first one that fails raises its AdminError, and so does a refused login."""
+
+    def poll(at_ms: int) -> Iterator[ClusterPoll]:
+        session.polls += 1
+        try:
+            measurement = measure(session, request, session.deadline.renew())
+        except AuthenticationFailedError:
+            raise
+        except AdminError as error:
+            if session.polls == 1:
+                raise
+            yield ClusterPoll(_cluster(session), None, Failure.of(error))
+            return
+        yield ClusterPoll(_cluster(session), polls.add(session, measurement, at_ms))
+
+    return poll
 
 
-def _complete(session: ClusterSession, request: _Request, reading: LagReading) -> LagReading:
-    """Return a reading with suggestions for absent groups and topics, and with notes on known resets."""
-    failures = session.suggest_groups(reading.failures, request.selectors, Operation.LIST_OFFSETS)
-    # Only the first poll of a watch may cost a listing of topics.
-    if request.topics and failures and session.polls <= 1:
-        from kafka_groups.groups.suggestions import suggest_topics
-
-        failures = suggest_topics(session.admin, failures, session.deadline)
-    return reading._replace(failures=failures, notes=(*reading.notes, *note_resets(reading.resets)))
+def _cluster(session: ClusterSession) -> Cluster:
+    return session.cluster() or Cluster("", None)
 
 
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
-def _rows(request: _Request, groups: Sequence[GroupSummary]) -> list[LagRow]:
+def _rows(request: LagRequest, groups: Sequence[GroupSummary]) -> list[LagRow]:
     """Return the rows, the worst first unless nobody can see their order."""
     if request.output.key is LagKey.GROUP:
         return [group.total for group in groups]

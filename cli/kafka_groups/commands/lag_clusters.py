@@ -1,132 +1,141 @@
-"""`kafka-groups lag` of several clusters: one reading of each, and the rows of all, the worst first."""
+"""`kafka-groups lag` of several clusters: all are read at the same time, once or by the polls of a watch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import groupby
-from typing import NamedTuple
 
-from kafka_groups.commands.condition_options import MAX_NAMES
-from kafka_groups.commands.lag_check import UNCHECKED_NOTES
+from kafka_groups.commands.lag_check import UNCHECKED_NOTES, LagResult, is_unchecked, judge_at_end
 from kafka_groups.commands.lag_output import LagOutput
+from kafka_groups.commands.lag_reading import ClusterPolls, measure, now_ms, read_once, run_with_polls
+from kafka_groups.commands.lag_request import LagRequest, note_isolation
+from kafka_groups.commands.lag_rows import (
+    ClusterGroup,
+    ClusterLag,
+    ClustersReading,
+    entries_of,
+    failing_cluster_groups,
+    merge_readings,
+)
+from kafka_groups.commands.lag_watch_clusters import watch_clusters
 from kafka_groups.commands.record_settings import resolve_with_records
-from kafka_groups.conditions import Condition
-from kafka_groups.errors import CheckFailedError, ExportError, IncompleteResultError
+from kafka_groups.errors import ExportError, IncompleteResultError, SettingsError
 from kafka_groups.exit_codes import ResultStatus
+from kafka_groups.groups.lag.measurement import LagMeasurement
 from kafka_groups.groups.lag.reading import LagReading
-from kafka_groups.groups.lag.summary import GroupSummary, LagKey, LagRow, order_of
-from kafka_groups.groups.notes import Note
-from kafka_groups.model import Failure
-from kafka_groups.name_lists import first_names
-from kafka_groups.options.cluster_outcomes import gather
-from kafka_groups.options.cluster_session import ClusterSession, failure_of, without_garbage_collection
-from kafka_groups.options.cluster_threads import Outcome, open_clusters
+from kafka_groups.groups.lag.summary import LagRow
+from kafka_groups.options.cluster_outcomes import Gathered, gather_outcomes, watch_progress
+from kafka_groups.options.cluster_session import ClusterSession, without_garbage_collection
+from kafka_groups.options.cluster_threads import ClusterThreads, Outcome, open_clusters
 from kafka_groups.options.connection import Connection
 from kafka_groups.options.several_clusters import ClusterResult, SeveralResults, note_shared_ids, open_screen
-from kafka_groups.rendering.clusters import Cluster
 from kafka_groups.rendering.columns import Entry
+from kafka_groups.rendering.screen import Screen, print_note
 from kafka_groups.rendering.views.lag import lag_document
+from kafka_groups.rendering.writers import Writer
 from kafka_groups.settings import resolve_settings
 
 
-class ClusterGroup(NamedTuple):
-    """A group of a cluster."""
-
-    cluster: Cluster
-    summary: GroupSummary
-
-
-class ClusterLag(NamedTuple):
-    """A row of a cluster: the lag of a group, or of a part of it."""
-
-    cluster: Cluster
-    row: LagRow
-
-
-class ClustersReading(NamedTuple):
-    """The lag of several clusters; groups and rows that are furthest behind come first."""
-
-    groups: Sequence[ClusterGroup]
-    rows: Sequence[ClusterLag]
-    failures: Sequence[Failure]
-    notes: Sequence[Note]
-    anything_read: bool
-
-
-def merge_readings(outcomes: Sequence[Outcome[LagReading]], key: LagKey) -> ClustersReading:
-    """Return the readings of several clusters as one; a cluster that failed is one failure."""
-    groups: list[ClusterGroup] = []
-    failures: list[Failure] = []
-    notes: list[Note] = []
-    readings = [outcome.value for outcome in outcomes if outcome.value is not None]
-    for outcome in outcomes:
-        cluster = outcome.reader.cluster()
-        reading = outcome.value
-        if reading is None:
-            failures += [] if outcome.error is None else [failure_of(outcome.error)._replace(cluster=cluster.name)]
-            continue
-        groups += [ClusterGroup(cluster, group) for group in reading.groups]
-        failures += [failure._replace(cluster=cluster.name) for failure in reading.failures]
-        notes += [note._replace(cluster=cluster.name) for note in reading.notes]
-    rows = [
-        ClusterLag(each.cluster, row)
-        for each in groups
-        for row in ((each.summary.total,) if key is LagKey.GROUP else each.summary.rows)
-    ]
-    return ClustersReading(
-        groups=sorted(groups, key=lambda each: (order_of(each.summary.total), each.cluster.name)),
-        rows=sorted(rows, key=lambda each: (order_of(each.row), each.cluster.name)),
-        failures=failures,
-        notes=notes,
-        anything_read=any(reading.anything_read for reading in readings),
-    )
-
-
-def show_lag_of_clusters(
-    connection: Connection,
-    read: Callable[[ClusterSession], LagReading],
-    output: LagOutput,
-    *,
-    condition: Condition | None,
-    top: int | None,
-    colour: str,
-    notes: Sequence[Note],
-) -> None:
-    """Write the lag of several clusters, which are read at the same time.
+def show_lag_of_clusters(connection: Connection, request: LagRequest, *, colour: str) -> None:
+    """Write the lag of several clusters, which are read at the same time, once or by the polls of a watch.
 
     Raises CheckFailedError if the condition holds for a row, whatever else failed; else the error of what failed.
     """
+    output = request.output
     screen = open_screen(colour, output.output_format)
-    results = SeveralResults(screen, output.make_writer(screen))
+    writer = output.make_writer(screen)
     resolve = resolve_with_records if output.with_time else resolve_settings
     with without_garbage_collection(), open_clusters(connection, screen, resolve=resolve) as clusters:
-        gathered = gather(clusters, read, screen)
-        reading = merge_readings(gathered.outcomes, output.key)
-        failures = (*reading.failures, *gathered.unended)
-        is_unchecked = condition is not None and not reading.groups
-        unchecked = UNCHECKED_NOTES if is_unchecked and not failures else ()
-        entries = _entries(output, reading.groups, reading.rows[:top])
-        result = ClusterResult(
-            entries=entries,
-            notes=[*notes, *note_shared_ids(clusters), *reading.notes, *unchecked],
-            failures=failures,
-            anything_succeeded=reading.anything_read,
-            notes_after_rows=tuple,
+        watch = request.watch
+        run: Callable[[ClusterPolls], LagResult] = (
+            partial(_read_clusters, clusters, request, screen, writer)
+            if watch is None
+            else partial(watch_clusters, clusters, request, watch, screen, writer)
         )
-        results.write([result])
-        failed: ExportError | IncompleteResultError | None = None
-        try:
-            status = results.end(is_unchecked=is_unchecked)
-            failed = None if status is ResultStatus.COMPLETE else IncompleteResultError(status)
-        except ExportError as error:
-            failed = error
-        results.print_rest((), failures)
+        result = run_with_polls(request, run, partial(_print_messages, screen))
+    judge_at_end(result, partial(_print_messages, screen))
+
+
+def _read_clusters(
+    clusters: ClusterThreads, request: LagRequest, screen: Screen, writer: Writer, polls: ClusterPolls
+) -> LagResult:
+    """Read each cluster once, and write the rows of all: in ndjson a cluster's when it ends.
+
+    With --top, and in other formats, the worst rows of all come first. A signal is raised when what ended is written.
+    """
+    results = SeveralResults(screen, writer)
+    results.add_notes(note_isolation(request))
+    is_immediate = request.output.output_format == "ndjson" and request.top is None
+    ended = _read(clusters, request, screen, polls)
+    if is_immediate:
+        ended = _write_each(ended, request, results)
+    gathered = gather_outcomes(clusters, ended)
+    reading = merge_readings(gathered.outcomes, request.output.key)
+    failed = _write_merged(results, request, gathered, reading, clusters, is_written=is_immediate)
     if gathered.interrupt is not None:
         raise gathered.interrupt
-    _judge(condition, reading.rows)
-    if failed is not None:
-        raise failed
+    return LagResult(failing_cluster_groups(request.condition, reading.rows), failed)
+
+
+def _read(
+    clusters: ClusterThreads, request: LagRequest, screen: Screen, polls: ClusterPolls
+) -> Iterator[Outcome[LagReading]]:
+    """Yield the reading of each cluster when it ends. The main thread adds polls, so that a signal finds them whole."""
+    if not request.has_polls:
+        yield from watch_progress(clusters, clusters.run(partial(read_once, request=request)), screen)
+        return
+
+    def measure_cluster(session: ClusterSession) -> LagMeasurement:
+        return measure(session, request, session.deadline)
+
+    for outcome in watch_progress(clusters, clusters.run(measure_cluster), screen):
+        yield polls.add_outcome(outcome, now_ms(), rank=clusters.readers.index(outcome.reader))
+
+
+def _write_each(
+    outcomes: Iterable[Outcome[LagReading]], request: LagRequest, results: SeveralResults
+) -> Iterator[Outcome[LagReading]]:
+    """Yield the outcomes, and write each of them. Unusable settings may be those of all clusters, so they wait."""
+    for outcome in outcomes:
+        if not isinstance(outcome.error, SettingsError):
+            reading = merge_readings([outcome], request.output.key)
+            results.write([_result(reading, _entries(request.output, reading.groups, reading.rows))])
+            results.print_rest((), reading.failures)
+        yield outcome
+
+
+def _write_merged(
+    results: SeveralResults,
+    request: LagRequest,
+    gathered: Gathered[LagReading],
+    reading: ClustersReading,
+    clusters: ClusterThreads,
+    *,
+    is_written: bool,
+) -> ExportError | IncompleteResultError | None:
+    """Write what is not written yet, end the document, and return the error of what failed."""
+    unchecked = is_unchecked(request.condition, reading.groups)
+    is_noted = unchecked and not reading.failures and not gathered.unended
+    if is_written:
+        unusable = [outcome for outcome in gathered.outcomes if isinstance(outcome.error, SettingsError)]
+        rest = merge_readings(unusable, request.output.key)
+    else:
+        rest = reading
+    entries = _entries(request.output, rest.groups, rest.rows[: request.top])
+    notes = [*note_shared_ids(clusters), *rest.notes, *(UNCHECKED_NOTES if is_noted else ())]
+    results.write([_result(rest._replace(notes=notes), entries)])
+    failed: ExportError | IncompleteResultError | None = None
+    try:
+        status = results.end(gathered.unended, is_unchecked=unchecked)
+        failed = None if status is ResultStatus.COMPLETE else IncompleteResultError(status)
+    except ExportError as error:
+        failed = error
+    results.print_rest((), [*rest.failures, *gathered.unended])
+    return failed
+
+
+def _result(reading: ClustersReading, entries: Iterable[Entry]) -> ClusterResult:
+    return ClusterResult(entries, reading.notes, reading.failures, reading.anything_read, tuple)
 
 
 def _entries(output: LagOutput, groups: Sequence[ClusterGroup], shown: Sequence[ClusterLag]) -> Iterator[Entry]:
@@ -134,8 +143,7 @@ def _entries(output: LagOutput, groups: Sequence[ClusterGroup], shown: Sequence[
     # One tuple for all entries, because writers compare its identity.
     columns = output.columns
     if output.output_format != "json":
-        for cluster, run in groupby(shown, key=lambda each: each.cluster):
-            yield Entry(columns, [each.row for each in run], dict, cluster=cluster)
+        yield from entries_of(shown, columns)
         return
     parts: dict[tuple[str, str], list[LagRow]] = {}
     for cluster, row in shown:
@@ -146,15 +154,6 @@ def _entries(output: LagOutput, groups: Sequence[ClusterGroup], shown: Sequence[
             yield Entry(columns, rows, document, cluster=cluster)
 
 
-def _judge(condition: Condition | None, rows: Sequence[ClusterLag]) -> None:
-    """Raise CheckFailedError if the condition holds for a row."""
-    failing = [] if condition is None else [each for each in rows if condition.holds(each.row.condition_values())]
-    if failing:
-        msg = f"the condition of --fail-if holds for {describe_groups_of_clusters(failing)}"
-        raise CheckFailedError(msg)
-
-
-def describe_groups_of_clusters(rows: Sequence[ClusterLag]) -> str:
-    """Return the first groups with their clusters, and how many more there are."""
-    names = dict.fromkeys(f"'{each.row.group}' of {each.cluster.name}" for each in rows)
-    return first_names(names, MAX_NAMES, more=" and {:,} more")
+def _print_messages(screen: Screen, texts: Iterable[str]) -> None:
+    for text in texts:
+        print_note(screen, text)

@@ -8,7 +8,6 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from kafka_groups.commands.lag_output import LagOutput
 from kafka_groups.commands.lag_watch import WatchOptions
 from kafka_groups.files import is_same_file
 from kafka_groups.groups.lag.summary import ISOLATION_LEVELS, LagKey
@@ -121,7 +120,7 @@ def lag_options(function: F) -> F:
     return combine_options(function, "options", LagOptions, tuple(field.name for field in fields(LagOptions)))
 
 
-def read_watch_options(options: LagOptions, output: LagOutput) -> WatchOptions | None:
+def read_watch_options(options: LagOptions) -> WatchOptions | None:
     """Return the options of a watch; None without --watch. Raises UsageError for an interval of 0, and others."""
     if options.watch is None:
         if options.samples is not None:
@@ -130,7 +129,7 @@ def read_watch_options(options: LagOptions, output: LagOutput) -> WatchOptions |
     interval_s = parse_option_duration("--watch", options.watch)
     if not interval_s:
         raise click.UsageError("--watch needs an interval above 0, such as 5s")
-    return WatchOptions(interval_s, options.samples, options.top, output.columns)
+    return WatchOptions(interval_s, options.samples)
 
 
 def require_consistent(options: LagOptions, output_format: str) -> None:

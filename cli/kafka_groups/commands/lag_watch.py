@@ -2,118 +2,122 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
+from kafka_groups.commands.lag_check import UNCHECKED_NOTES, LagResult, is_unchecked
+from kafka_groups.commands.lag_display import Display, ShownPoll
 from kafka_groups.commands.lag_polls import PollsFile
-from kafka_groups.errors import AdminError, AuthenticationFailedError
+from kafka_groups.commands.lag_rows import ClusterLag, sort_rows
+from kafka_groups.conditions import Condition
+from kafka_groups.errors import IncompleteResultError
 from kafka_groups.groups.lag.reading import LagReading
-from kafka_groups.groups.lag.summary import LagRow
-from kafka_groups.model import Failure
-from kafka_groups.options.cluster_session import ClusterSession
+from kafka_groups.groups.notes import Note
+from kafka_groups.model import Failure, status_of
+from kafka_groups.options.cluster_session import search_cycles
 from kafka_groups.options.signals import pause
-from kafka_groups.rendering.columns import Column, Entry
-from kafka_groups.rendering.stderr import format_failure, print_failures
-from kafka_groups.rendering.times import format_time
-from kafka_groups.rendering.views.lag import PACE_HIDEABLE
-from kafka_groups.rendering.writers.table import write_table
-
-_MAX_MESSAGES: Final = 3
-# Polls at a time, in milliseconds since 1970.
-Poll: TypeAlias = Callable[[int], LagReading]
-Show: TypeAlias = Callable[[datetime, list[LagRow], list[Failure], list[str]], None]
+from kafka_groups.rendering.clusters import Cluster
+from kafka_groups.rendering.screen import Screen
+from kafka_groups.rendering.stderr import lead_of
 
 
-class LastPoll(NamedTuple):
-    """The rows and failures of the last poll of a watch."""
+class ClusterPoll(NamedTuple):
+    """A poll of a cluster: its reading, or the failure of the whole cluster. `rank` is its place in the command.
 
-    rows: list[LagRow]
-    failures: list[Failure]
+    In a command of several clusters, notes and failures name theirs.
+    """
+
+    cluster: Cluster
+    reading: LagReading | None
+    failure: Failure | None = None
+    rank: int = 0
+
+
+# Yields what a poll at a time, in milliseconds since 1970, has of each cluster when that ends. Raises an error that
+# ends the watch.
+Poll: TypeAlias = Callable[[int], Iterable[ClusterPoll]]
 
 
 class WatchOptions(NamedTuple):
-    """The seconds between two polls, the number of polls (None: no end) and of rows (None: all), and the columns."""
+    """The seconds between two polls, and the number of polls (None: no end)."""
 
     interval_s: float
     polls: int | None
-    top: int | None
-    columns: tuple[Column, ...]
+
+
+class LastPoll(NamedTuple):
+    """The last poll of a watch: rows of all clusters, the worst first, and failures, those of whole clusters first."""
+
+    rows: Sequence[ClusterLag]
+    failures: Sequence[Failure]
+    notes: Sequence[Note]
+    anything_read: bool
+
+    def result(self, condition: Condition | None, failing: Sequence[str]) -> LagResult:
+        """Return the result of the watch; `failing` are the groups for which the condition holds."""
+        unchecked = is_unchecked(condition, self.rows)
+        if not self.failures and not unchecked:
+            return LagResult(failing)
+        status = status_of(anything_failed=True, anything_succeeded=self.anything_read and not unchecked)
+        return LagResult(failing, IncompleteResultError(status))
+
+    def unchecked_notes(self, condition: Condition | None) -> Sequence[Note]:
+        """Return a note if nothing failed, and the condition could not be checked."""
+        return UNCHECKED_NOTES if is_unchecked(condition, self.rows) and not self.failures else ()
 
 
 def watch_lag(
-    session: ClusterSession, options: WatchOptions, poll: Poll, file: PollsFile | None, *, output_format: str
+    options: WatchOptions,
+    poll: Poll,
+    display: Display,
+    *,
+    screen: Screen,
+    file: PollsFile | None,
+    find_notes: Callable[[], Sequence[Note]] = tuple,
 ) -> LastPoll:
     """Poll until all polls are done, and return the last one.
 
-    A poll that fails as a whole has only its error, and no rows; the first one raises its AdminError. A note is shown
-    at the first poll that has it. If the polls are kept in a file, it is saved after each of them: a failure is a note.
+    A cluster that fails in a poll has only its error there, and no rows. A note is shown at the first poll that has it.
+    If the polls are kept in a file, it is saved after each of them: a failure is a note. `find_notes` returns notes on
+    all clusters, after each poll.
     """
     known_notes: set[str] = set()
-    session.disable_progress()
-    with _open_display(session, options.columns, output_format) as show:
-        done = 0
-        while True:
-            started = time.monotonic()
-            at = datetime.now(UTC)
-            session.begin_poll()
-            rows: list[LagRow] = []
-            failures: list[Failure] = []
-            notes: list[str] = []
-            try:
-                reading = poll(round(at.timestamp() * 1000))
-                rows = [group.total for group in reading.groups]
-                failures = list(reading.failures)
-                notes = [note.text for note in reading.notes if note.text not in known_notes]
-                known_notes.update(notes)
-            except AuthenticationFailedError:
-                raise
-            except AdminError as error:
-                if not done:
-                    raise
-                failures = [Failure.of(error)]
-            done += 1
-            notes += [] if file is None else file.try_to_save()
-            show(at, rows[: options.top], failures, notes)
-            if options.polls is not None and done >= options.polls:
-                return LastPoll(rows, failures)
-            pause(max(0.0, options.interval_s - (time.monotonic() - started)))
+    done = 0
+    while True:
+        started = time.monotonic()
+        at = datetime.now(UTC)
+        search_cycles(done)
+        last = _poll_once(poll, display, at)
+        done += 1
+        texts = (lead_of(screen, note.cluster) + note.text for note in (*find_notes(), *last.notes))
+        notes = [text for text in texts if text not in known_notes]
+        known_notes.update(notes)
+        notes += [] if file is None else file.try_to_save()
+        display.end(ShownPoll(at, last.rows, last.failures, notes))
+        if options.polls is not None and done >= options.polls:
+            return last
+        pause(max(0.0, options.interval_s - (time.monotonic() - started)))
 
 
-@contextmanager
-def _open_display(session: ClusterSession, columns: tuple[Column, ...], output_format: str) -> Iterator[Show]:
-    screen = session.screen
-    if output_format != "table" or not screen.out_is_terminal or os.environ.get("TERM") == "dumb":
-
-        def write(at: datetime, rows: list[LagRow], failures: list[Failure], notes: list[str]) -> None:
-            if output_format == "ndjson":
-                stamped = [row._replace(at=format_time(at)) for row in rows]
-                session.writer.add(Entry(columns, stamped, dict, cluster=session.cluster()))
-            elif rows or not failures:
-                screen.out.write(f"\n{format_time(at)}\n")
-                write_table(screen, columns, rows)
-            screen.out.flush()
-            session.print_messages(notes)
-            print_failures(screen, failures)
-
-        yield write
-        return
-    from kafka_groups.rendering.live import LiveTable
-
-    with LiveTable(screen) as table:
-        last: tuple[datetime, list[LagRow]] | None = None
-
-        def draw(at: datetime, rows: list[LagRow], failures: list[Failure], notes: list[str]) -> None:
-            nonlocal last
-            # The rows of the last poll that had some stay, with their time.
-            last = last if last is not None and failures and not rows else (at, rows)
-            messages = [f"Error at {format_time(at)}: {format_failure(failure)}" for failure in failures]
-            shown = [*notes, *messages[:_MAX_MESSAGES]]
-            shown += [f"… and {len(messages) - _MAX_MESSAGES:,} more errors"] if len(messages) > _MAX_MESSAGES else []
-            caption = f"Lag at {format_time(last[0])}"
-            table.draw(caption, columns, last[1], shown, hideable=PACE_HIDEABLE)
-
-        yield draw
+def _poll_once(poll: Poll, display: Display, at: datetime) -> LastPoll:
+    polls: list[ClusterPoll] = []
+    rows: list[ClusterLag] = []
+    for each in poll(round(at.timestamp() * 1000)):
+        polls.append(each)
+        own = [] if each.reading is None else [ClusterLag(each.cluster, group.total) for group in each.reading.groups]
+        display.add(at, own)
+        rows += own
+    polls.sort(key=lambda each: each.rank)
+    readings = [each.reading for each in polls if each.reading is not None]
+    return LastPoll(
+        # The groups of one reading are sorted.
+        rows=sort_rows(rows) if len(readings) > 1 else rows,
+        failures=[
+            *(each.failure for each in polls if each.failure is not None),
+            *(failure for reading in readings for failure in reading.failures),
+        ],
+        notes=[note for reading in readings for note in reading.notes],
+        anything_read=any(reading.anything_read for reading in readings),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from itertools import starmap
@@ -15,7 +15,7 @@ import click
 from kafka_groups.changes.change import Action, Change, Plan, to_change
 from kafka_groups.changes.plan_file import format_plan
 from kafka_groups.commands.change_session import STDOUT
-from kafka_groups.commands.lag_polls import load_polls
+from kafka_groups.commands.lag_polls import load_sections, read_polls_of
 from kafka_groups.groups.notes import Note, NoteKind, note_each
 from kafka_groups.groups.orphans import IdleRule, Orphan, Orphans, Reason, find_orphans
 from kafka_groups.groups.selection import NO_MATCH, Selectors
@@ -100,14 +100,21 @@ def orphans(
     if export is not None and connection.profiles:
         raise click.UsageError("--export contradicts several profiles: a plan has the changes of one cluster")
     make_writer = partial(_make_writer, output_format, is_silent=export == STDOUT)
-    body = partial(_find, selectors=selectors, polls_file=polls_file, idle_ms=idle_ms, export=export)
+    read_rule = (
+        None if polls_file is None else _idle_rule_reader(polls_file, idle_ms, is_read_now=bool(connection.profiles))
+    )
+    body = partial(_find, selectors=selectors, read_rule=read_rule, export=export)
     run_on_cluster(connection, body, colour=colour, output_format=output_format, make_writer=make_writer)
 
 
 def _find(
-    session: ClusterSession, *, selectors: Selectors, polls_file: str | None, idle_ms: int, export: str | None
+    session: ClusterSession,
+    *,
+    selectors: Selectors,
+    read_rule: Callable[[ClusterSession], IdleRule] | None,
+    export: str | None,
 ) -> None:
-    rule = None if polls_file is None else _read_idle_rule(session, polls_file, idle_ms)
+    rule = None if read_rule is None else read_rule(session)
     orphaned = find_orphans(session.admin, selectors, idle=rule, deadline=session.deadline)
     session.failures = orphaned.failures
     if export is not None and (orphaned.groups or orphaned.anything_read):
@@ -122,10 +129,20 @@ def _read_idle_ms(idle: str | None, *, has_polls: bool) -> int:
     return round(parse_option_duration("--idle", _IDLE if idle is None else idle) * 1000)
 
 
-def _read_idle_rule(session: ClusterSession, polls_file: str, idle_ms: int) -> IdleRule:
-    """Return the rule that finds idle groups now, by the polls in a file."""
-    polls = load_polls(session.admin, polls_file, timeout=session.deadline)
-    return IdleRule(polls, idle_ms=idle_ms, now_ms=time.time_ns() // 1_000_000)
+def _idle_rule_reader(polls_file: str, idle_ms: int, *, is_read_now: bool) -> Callable[[ClusterSession], IdleRule]:
+    """Return the function that returns the rule for idle groups of a cluster, by the polls in a file.
+
+    `is_read_now` for several clusters: a file that cannot be read is one error, and not one of each cluster.
+    """
+    known = load_sections(polls_file) if is_read_now else None
+
+    def read(session: ClusterSession) -> IdleRule:
+        cluster_id = session.admin.cluster_id(timeout=session.deadline)
+        sections = load_sections(polls_file) if known is None else known
+        polls = read_polls_of(sections, cluster_id, name=polls_file)
+        return IdleRule(polls, idle_ms=idle_ms, now_ms=time.time_ns() // 1_000_000)
+
+    return read
 
 
 def _write_orphans(session: ClusterSession, orphaned: Orphans) -> None:

@@ -22,6 +22,7 @@ from kafka_groups.options.cluster_session import (
     INTERRUPTED_FAILURE,
     ClusterSession,
     failure_of,
+    search_cycles,
     without_garbage_collection,
 )
 from kafka_groups.options.cluster_threads import ClusterReader, ClusterThreads, Outcome, open_clusters
@@ -48,6 +49,7 @@ class ClustersWait:
         self.condition = condition
         self._named = named
         self._noted: set[Note] = set()
+        self._polls = 0
         self.last: dict[ClusterReader, WaitOutcome] = {}
         self.failed: dict[ClusterReader, Failure] = {}
 
@@ -60,6 +62,8 @@ class ClustersWait:
         def read(session: ClusterSession) -> LagReading:
             return self._poll(session, remaining_s)
 
+        search_cycles(self._polls)
+        self._polls += 1
         gathered = gather(polled, read, screen)
         if gathered.interrupt is not None:
             raise gathered.interrupt

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from kafka_groups.admin.api import Admin, Deadline, IsolationLevel
-from kafka_groups.exporter.partition_series import GroupLines, PartitionSeries
+from kafka_groups.exporter.partition_series import PartitionSeries
 from kafka_groups.groups.lag.measurement import LagMeasurement, add_poll, measure_lag, summarize
 from kafka_groups.groups.lag.polls import Polls
 from kafka_groups.groups.lag.reading import LagReading
@@ -18,9 +17,6 @@ from kafka_groups.model import Failure
 from kafka_groups.rendering.metrics import Metric
 from kafka_groups.rendering.samples import RowSamples
 from kafka_groups.rendering.views.lag_metrics import lag_metrics
-
-# Groups whose lines become one part of the response.
-_CHUNK: Final = 500
 
 
 class PollOptions(NamedTuple):
@@ -117,7 +113,7 @@ class ClusterSamples:
         groups = measurement.partitions()
         by = self._options.by
         if self._has_numbers_only:
-            groups = self._partitions.watch(groups, cluster)
+            groups = self._partitions.watch(groups, cluster, is_limited=self._options.max_series is not None)
             by = LagKey.GROUP
         if self._options.with_verdicts:
             return add_poll(self.polls, measurement, at_ms, by, groups)
@@ -150,9 +146,7 @@ class ClusterSamples:
             lines.setdefault(name, []).append(text.encode())
         parts = self._options.part_metrics()
         if self._has_numbers_only:
-            by_group = self._partitions.lines
-            shown = (by_group[total.group] for total in totals if total.group in by_group)
-            return lines | _join(parts, shown)
+            return lines | self._partitions.take(total.group for total in totals)
         rows = [row for group in groups for row in group.rows]
         for name, text in RowSamples(parts).format(rows, cluster):
             lines.setdefault(name, []).append(text.encode())
@@ -162,13 +156,3 @@ class ClusterSamples:
 def _count_series(metrics: Iterable[Metric], rows: Sequence[LagRow]) -> int:
     """Return the most series that rows may have: a StateSet has one for each state."""
     return sum(1 if metric.states_of is None else len(metric.states_of(row)) for metric in metrics for row in rows)
-
-
-def _join(metrics: Sequence[Metric], groups: Iterable[GroupLines]) -> dict[str, list[bytes]]:
-    """Return the encoded lines of groups by metric, in parts."""
-    lines: dict[str, list[bytes]] = {metric.name: [] for metric in metrics}
-    rest = iter(groups)
-    while chunk := [*islice(rest, _CHUNK)]:
-        for metric, texts in zip(metrics, zip(*(group.texts for group in chunk), strict=True), strict=True):
-            lines[metric.name].append("".join(texts).encode())
-    return lines

@@ -6,6 +6,7 @@ A thread polls the cluster. Scrapes at the same time wait for the same poll.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -34,6 +35,8 @@ class ScheduledPolls:
         self._ended_at = 0.0
         # Until when the next poll has to end, for the scrapes that wait for it; None if none waits.
         self._wanted_until: float | None = None
+        # Scrapes that wait, by the number of their poll.
+        self._waiting: Counter[int] = Counter()
         self._is_wanted = False
         self._is_stopped = False
 
@@ -56,21 +59,31 @@ class ScheduledPolls:
         """Request a poll that is young enough, and return its number for `wait`. `until` is when it has to end."""
         with self._changed:
             if self._is_young():
-                return self._ended
-            self._is_wanted = True
-            self._wanted_until = until
-            self._changed.notify_all()
-            return self._ended + 1
+                number = self._ended
+            else:
+                self._is_wanted = True
+                self._wanted_until = until
+                self._changed.notify_all()
+                number = self._ended + 1
+            self._waiting[number] += 1
+            return number
 
     def wait(self, number: int, until: float | None) -> ClusterPoll | None:
-        """Return the last poll once one with this number has ended; None if none has in time."""
+        """Return the last poll once one with this number has ended; None if none has in time.
+
+        The number is one that `request` has returned, once for each call.
+        """
         with self._changed:
-            while self._ended < number and not self._is_stopped:
-                left_s = None if until is None else until - self._clock()
-                if left_s is not None and left_s <= 0:
-                    return None
-                self._changed.wait(left_s)
-            return self._last if self._ended >= number else None
+            try:
+                while self._ended < number and not self._is_stopped:
+                    left_s = None if until is None else until - self._clock()
+                    if left_s is not None and left_s <= 0:
+                        return None
+                    self._changed.wait(left_s)
+                return self._last if self._ended >= number else None
+            finally:
+                self._waiting[number] -= 1
+                self._waiting += Counter()  # without numbers for which no scrape waits
 
     def _is_young(self) -> bool:
         if self._last is None:
@@ -90,6 +103,7 @@ class ScheduledPolls:
                 until = self._wanted_until
                 self._is_wanted = False
                 self._wanted_until = None
+                self._release_samples()
             began = self._clock()
             poll = self._poll(None if until is None else max(0.0, until - began))
             next_at = max(began + (self._schedule.interval_s or 0.0), self._clock())
@@ -99,6 +113,12 @@ class ScheduledPolls:
                 self._ended_at = self._clock()
                 self._is_wanted = False
                 self._changed.notify_all()
+
+    def _release_samples(self) -> None:
+        """Forget the samples of a poll that is too old for another scrape: those of a large cluster are large."""
+        is_used = any(number <= self._ended for number in self._waiting)
+        if self._last is not None and self._schedule.interval_s is None and not is_used:
+            self._last = self._last._replace(samples={})
 
     def _is_due(self, next_at: float) -> bool:
         return self._schedule.interval_s is not None and self._clock() >= next_at

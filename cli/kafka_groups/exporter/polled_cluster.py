@@ -119,8 +119,8 @@ class PolledCluster:
         """Print a line when groups begin to exceed the limit of series, and one when they no longer do."""
         if poll.is_up and bool(poll.skipped_groups) != self._has_skipped:
             self._has_skipped = bool(poll.skipped_groups)
-            count = f"{poll.skipped_groups:,} groups exceed" if self._has_skipped else "no group exceeds"
-            self._log(f"{poll.cluster}: {count} --max-series")
+            count = f"{poll.skipped_groups:,}" if self._has_skipped else "none any more"
+            self._log(f"{poll.cluster}: groups without series because of --max-series: {count}")
 
     def _try(self, timeout_s: float | None) -> ClusterPoll:
         self._replace_client_if_renewed()

@@ -17,8 +17,11 @@ from kafka_groups.errors import SettingsError
 from kafka_groups.exporter.scrape import Encoding, ScrapedCluster, choose_encoding
 from kafka_groups.exporter.web_config import Access
 
-# A client that sends or reads nothing for this time is disconnected.
-_CLIENT_TIMEOUT_S: Final = 10.0
+# A client that takes longer for its TLS handshake is disconnected.
+_HANDSHAKE_TIMEOUT_S: Final = 10.0
+# A client that sends or reads nothing for this time is disconnected. It is longer than the usual minute between two
+# scrapes, which then have one connection.
+_IDLE_TIMEOUT_S: Final = 65.0
 _MOST_CONNECTIONS: Final = 64
 _TIMEOUT_HEADER: Final = "X-Prometheus-Scrape-Timeout-Seconds"
 # What the response takes after the polls have ended; a short timeout keeps half of itself.
@@ -91,7 +94,7 @@ class WebServer(ThreadingHTTPServer):
 
     def finish_request(self, request: Any, client_address: Any) -> None:
         """Serve a connection, after its TLS handshake if there is TLS: files of the config are read again before."""
-        request.settimeout(_CLIENT_TIMEOUT_S)
+        request.settimeout(_HANDSHAKE_TIMEOUT_S)
         try:
             context = self.access.context()
             channel = request if context is None else context.wrap_socket(request, server_side=True)
@@ -117,7 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = f"kafka-groups/{__version__}"
     sys_version = ""
-    timeout = _CLIENT_TIMEOUT_S
+    timeout = _IDLE_TIMEOUT_S
     # Headers and body are one packet where they are small.
     wbufsize = 1 << 16
     server: WebServer

@@ -32,10 +32,18 @@ def gather(clusters: ClusterThreads, body: Body[T], screen: Screen) -> Gathered[
 
     Raises SettingsError if the settings of no cluster can be used.
     """
+    return gather_outcomes(clusters, watch_progress(clusters, clusters.run(body), screen))
+
+
+def gather_outcomes(clusters: ClusterThreads, ended: Iterable[Outcome[T]]) -> Gathered[T]:
+    """Wait for the outcomes of all clusters, or for a signal.
+
+    Raises SettingsError if the settings of no cluster can be used.
+    """
     outcomes: list[Outcome[T]] = []
     interrupt: BaseException | None = None
     try:
-        outcomes.extend(watch_progress(clusters, clusters.run(body), screen))
+        outcomes.extend(ended)
     except (KeyboardInterrupt, SystemExit) as error:
         interrupt = error
     raise_unusable_settings(outcomes, len(clusters.readers))

@@ -80,12 +80,8 @@ class ClusterSession:
         self.writer.end(named_notes, [each._replace(cluster=name) for each in failures], status=status)
 
     def begin_poll(self) -> None:
-        """Search for reference cycles now and then, because the garbage collector is off.
-
-        A search of what a watch keeps takes a quarter of a poll's time, and finds nothing after the first one.
-        """
-        if self.polls % _POLLS_BETWEEN_SEARCHES == 0:
-            gc.collect()
+        """Count a poll, and search for reference cycles now and then."""
+        search_cycles(self.polls)
         self.polls += 1
 
     def suggest_groups(
@@ -292,3 +288,12 @@ def without_garbage_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def search_cycles(polls: int) -> None:
+    """Search for reference cycles after every 100 polls, because the garbage collector is off.
+
+    A search of what a watch keeps takes a quarter of a poll's time, and finds nothing after the first one.
+    """
+    if polls % _POLLS_BETWEEN_SEARCHES == 0:
+        gc.collect()

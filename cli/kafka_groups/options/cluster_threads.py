@@ -13,7 +13,7 @@ from threading import Thread
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from kafka_groups.admin import GroupAdmin
-from kafka_groups.errors import AdminError, AuthenticationFailedError, SettingsError
+from kafka_groups.errors import AdminError, AuthenticationFailedError, PollsFileError, SettingsError
 from kafka_groups.groups.notes import Note
 from kafka_groups.model import Failure
 from kafka_groups.options.cluster_session import ClusterSession, create_client
@@ -51,6 +51,10 @@ class CollectingSession(ClusterSession):
         """Keep notes for the main thread, each once."""
         self.notes |= self._without_known(notes)
 
+    def begin_poll(self) -> None:
+        """Count a poll. The main thread searches for reference cycles, once for all clusters."""
+        self.polls += 1
+
     def write(
         self,
         entries: Iterable[Entry],
@@ -81,6 +85,11 @@ class ClusterReader:
         self._refused: AuthenticationFailedError | None = None
         self._is_running = False
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether the login was refused, so that it is not repeated."""
+        return self._refused is not None
+
     def cluster(self) -> Cluster:
         """Return what results call the cluster."""
         known = None if self.session is None else self.session.cluster()
@@ -100,10 +109,14 @@ class ClusterReader:
         except AuthenticationFailedError as error:
             self._refused = error
             return Outcome(self, None, error)
-        except (AdminError, SettingsError) as error:
+        except (AdminError, SettingsError, PollsFileError) as error:
             return Outcome(self, None, error)
         finally:
             self._is_running = False
+
+    def allow_login(self) -> None:
+        """Let the next run repeat a login that was refused, for a cluster that accepted it before."""
+        self._refused = None
 
     def close(self) -> None:
         """Close the connections, unless a thread still uses them: it ends with the process after a signal."""
@@ -123,7 +136,7 @@ class Outcome(NamedTuple, Generic[T]):
 
     reader: ClusterReader
     value: T | None
-    error: AdminError | SettingsError | None
+    error: AdminError | SettingsError | PollsFileError | None
 
 
 class ClusterThreads:

@@ -14,8 +14,10 @@ from kafka_groups.options.suggestions import Choice
 from kafka_groups.rendering.writers import FORMATS
 
 if TYPE_CHECKING:
+    from kafka_groups.model import Failure
     from kafka_groups.options.cluster_session import ClusterSession
     from kafka_groups.options.connection import Connection
+    from kafka_groups.rendering.columns import Entry
     from kafka_groups.rendering.screen import Screen
     from kafka_groups.rendering.writers import Writer
 
@@ -70,13 +72,24 @@ def run_on_cluster(
     colour: str,
     output_format: str,
     make_writer: Callable[[Screen], Writer],
+    error_entry: Callable[[Failure], Entry] | None = None,
 ) -> None:
-    """Run the body of a command that reads once: on one cluster, or on several at once."""
+    """Run the body of a command that reads once: on one cluster, or on several at once.
+
+    `error_entry` returns the row of one of several clusters whose body did not run, or failed as a whole.
+    """
     # Imported here, as commands of the pipeline have these options, too, and most commands read one cluster.
     if connection.profiles:
         from kafka_groups.options.several_clusters import run_on_clusters
 
-        run_on_clusters(connection, body, colour=colour, output_format=output_format, make_writer=make_writer)
+        run_on_clusters(
+            connection,
+            body,
+            colour=colour,
+            output_format=output_format,
+            make_writer=make_writer,
+            error_entry=error_entry,
+        )
         return
     from kafka_groups.options.cluster_session import open_session
 

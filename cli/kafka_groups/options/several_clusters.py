@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from kafka_groups.exit_codes import ResultStatus
 from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.model import Failure, status_of
 from kafka_groups.options.cluster_outcomes import (
+    Gathered,
     gather,
     interrupted_failures,
     raise_unusable_settings,
@@ -31,15 +32,25 @@ from kafka_groups.rendering.screen import Screen, inspect_streams, print_note, s
 from kafka_groups.rendering.stderr import lead_of, print_failures
 from kafka_groups.rendering.writers import Writer
 
+ErrorEntry = Callable[[Failure], Entry]
+
 
 class ClusterResult(NamedTuple):
-    """What one cluster adds to the result. Its entries, notes and failures name it."""
+    """What one cluster adds to the result. Its entries, notes and failures name it.
+
+    `failures_in_rows` are failures that only the rows show; stderr does not repeat them.
+    """
 
     entries: Iterable[Entry]
     notes: Sequence[Note]
     failures: Sequence[Failure]
     anything_succeeded: bool
     notes_after_rows: Callable[[], Iterable[Note]]
+    failures_in_rows: Collection[Failure] = frozenset()
+
+    def failures_to_print(self) -> list[Failure]:
+        """Return the failures that stderr has."""
+        return [failure for failure in self.failures if failure not in self.failures_in_rows]
 
 
 class SeveralResults:
@@ -125,20 +136,25 @@ def run_on_clusters(
     colour: str,
     output_format: str,
     make_writer: Callable[[Screen], Writer],
+    error_entry: ErrorEntry | None = None,
 ) -> None:
     """Run the body of a command on several clusters at once, and write the results.
 
     In ndjson a cluster is written when it ends, in other formats in the order of the profiles when all have ended. A
-    cluster that fails is a failure beside the results of the others. Raises IncompleteResultError if anything failed,
-    and SettingsError if the settings of no cluster can be used.
+    cluster that fails is a failure beside the results of the others, and the row that `error_entry` returns for it.
+    Raises IncompleteResultError if anything failed, and SettingsError if the settings of no cluster can be used.
     """
     screen = open_screen(colour, output_format)
     results = SeveralResults(screen, make_writer(screen))
     with without_garbage_collection(), open_clusters(connection, screen) as clusters:
         if output_format == "ndjson":
-            status = _write_as_they_end(clusters, body, results, screen)
+            status = _write_as_they_end(clusters, body, results, screen, error_entry)
         else:
-            status = _write_together(clusters, body, results, screen, is_csv=output_format == "csv")
+            gathered = gather(clusters, body, screen)
+            ordered = [result_of(outcome, error_entry) for outcome in gathered.outcomes]
+            if output_format == "csv":
+                ordered = _require_one_table(ordered)
+            status = _write_together(clusters, gathered, ordered, results)
     if status is not ResultStatus.COMPLETE:
         raise IncompleteResultError(status)
 
@@ -164,7 +180,11 @@ def _join(names: Sequence[str]) -> str:
 
 
 def _write_as_they_end(
-    clusters: ClusterThreads, body: Callable[[ClusterSession], object], results: SeveralResults, screen: Screen
+    clusters: ClusterThreads,
+    body: Callable[[ClusterSession], object],
+    results: SeveralResults,
+    screen: Screen,
+    error_entry: ErrorEntry | None,
 ) -> ResultStatus:
     ended: list[ClusterReader] = []
     unusable: list[Outcome[object]] = []
@@ -173,10 +193,10 @@ def _write_as_they_end(
             if isinstance(outcome.error, SettingsError):
                 unusable.append(outcome)
             else:
-                _write_and_print(results, [result_of(outcome)])
+                _write_and_print(results, [result_of(outcome, error_entry)])
             ended.append(outcome.reader)
         raise_unusable_settings(unusable, len(clusters.readers))
-        _write_and_print(results, [result_of(outcome) for outcome in unusable])
+        _write_and_print(results, [result_of(outcome, error_entry) for outcome in unusable])
     except (KeyboardInterrupt, SystemExit):
         failures = interrupted_failures(clusters.readers, ended)
         print_failures(screen, failures)
@@ -187,17 +207,8 @@ def _write_as_they_end(
 
 
 def _write_together(
-    clusters: ClusterThreads,
-    body: Callable[[ClusterSession], object],
-    results: SeveralResults,
-    screen: Screen,
-    *,
-    is_csv: bool,
+    clusters: ClusterThreads, gathered: Gathered[object], ordered: Sequence[ClusterResult], results: SeveralResults
 ) -> ResultStatus:
-    gathered = gather(clusters, body, screen)
-    ordered = [result_of(outcome) for outcome in gathered.outcomes]
-    if is_csv:
-        ordered = _require_one_table(ordered)
     failures = gathered.unended
     try:
         results.add_notes(note_shared_ids(clusters))
@@ -207,7 +218,7 @@ def _write_together(
     except (KeyboardInterrupt, SystemExit):
         results.end([*failures, INTERRUPTED_FAILURE])
         raise
-    known = [failure for result in ordered for failure in result.failures]
+    known = [failure for result in ordered for failure in result.failures_to_print()]
     results.print_rest(after_rows, [*known, *failures])
     if gathered.interrupt is not None:
         raise gathered.interrupt
@@ -217,28 +228,30 @@ def _write_together(
 def _write_and_print(results: SeveralResults, clusters: Sequence[ClusterResult]) -> None:
     results.write(clusters)
     for cluster in clusters:
-        results.print_rest(cluster.notes_after_rows(), cluster.failures)
+        results.print_rest(cluster.notes_after_rows(), cluster.failures_to_print())
 
 
-def result_of(outcome: Outcome[object]) -> ClusterResult:
-    """Return what a cluster adds to the result."""
-    cluster = outcome.reader.cluster()
+def result_of(outcome: Outcome[object], error_entry: ErrorEntry | None = None) -> ClusterResult:
+    """Return what a cluster adds to the result; with an error of the whole cluster, `error_entry` returns its row."""
     session = outcome.reader.session
-    written = None if session is None else session.written_result
+    cluster = outcome.reader.cluster()
     known: Sequence[Failure] = () if session is None else session.failures
+    notes = [] if session is None else [note._replace(cluster=cluster.name) for note in session.notes]
+    written = None if session is None else session.written_result
     if outcome.error is not None:
-        failures = [*known, failure_of(outcome.error)]
-    else:
-        failures = [] if written is None else [*written.failures]
-    is_read = written is not None and outcome.error is None
+        failure = failure_of(outcome.error)
+        failures = [each._replace(cluster=cluster.name) for each in (*known, failure)]
+        entries = [] if error_entry is None else [error_entry(failure)._replace(cluster=cluster)]
+        return ClusterResult(entries, notes, failures, anything_succeeded=False, notes_after_rows=tuple)
+    if session is None or written is None:
+        return ClusterResult((), notes, (), anything_succeeded=False, notes_after_rows=tuple)
     return ClusterResult(
-        entries=(entry._replace(cluster=cluster) for entry in written.entries) if written and is_read else (),
-        notes=[] if session is None else [note._replace(cluster=cluster.name) for note in session.notes],
-        failures=[failure._replace(cluster=cluster.name) for failure in failures],
-        anything_succeeded=is_read and written is not None and written.anything_succeeded,
-        notes_after_rows=lambda: (
-            [note._replace(cluster=cluster.name) for note in written.notes_after_rows()] if written and is_read else []
-        ),
+        entries=(entry._replace(cluster=cluster) for entry in written.entries),
+        notes=notes,
+        failures=[each._replace(cluster=cluster.name) for each in written.failures],
+        anything_succeeded=written.anything_succeeded,
+        notes_after_rows=lambda: [note._replace(cluster=cluster.name) for note in written.notes_after_rows()],
+        failures_in_rows={each._replace(cluster=cluster.name) for each in session.printed},
     )
 
 

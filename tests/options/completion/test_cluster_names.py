@@ -191,3 +191,13 @@ def test_names_of_several_profiles_are_joined_with_a_cache_each(cluster: Scripte
         assert find_names("groups", {"profiles": ("b",)}) == ["other"]
         assert find_names("groups", {"all_profiles": True}) == sorted([*ALL, "other"])
     assert len(cached(home)) == 2
+
+
+def test_a_profile_that_fails_hides_no_names_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find(_kind: str, _options: object, profile: str | None) -> list[str]:
+        if profile == "broken":
+            raise RuntimeError("no home directory")
+        return ALL
+
+    monkeypatch.setattr(cluster_names, "_find_in_cluster", find)
+    assert find_names("groups", {"profiles": ("a", "broken")}) == ALL

@@ -52,7 +52,8 @@ def test_rows_written_before_the_directory_was_deleted_are_reported(fakes: FakeP
     done = fakes.sample.return_value
     outcome, document = run_samples(fakes, data_dir, done, done, done, StorageError("it is deleted"))
     assert (outcome.exit_code, document["status"], document["samples"]) == (3, "partial", 3)
-    assert document["tables"] == [{"table": "partition_offsets", "rows": 12}]
+    (table,) = document["tables"]
+    assert table == {"cluster": "c", "cluster_id": "c", "table": "partition_offsets", "rows": 12}
     assert [error["name"] for error in document["errors"]] == ["STORAGE_FAILED"]
     assert outcome.stderr.splitlines()[-1] == "Error: it is deleted"
 

@@ -70,3 +70,9 @@ class ClusterEvidence:
     def is_reached(self) -> bool:
         """Return whether a bootstrap server was reached."""
         return any(self.connections[server].is_reached for server in self.servers)
+
+    def cluster_id(self) -> str | None:
+        """Return the id that the servers returned; None if there is none, or if they belong to different clusters."""
+        metadata = (self.connections[server].metadata for server in self.servers)
+        ids = {each.cluster_id for each in metadata if each is not None}
+        return ids.pop() if len(ids) == 1 else None

@@ -1,69 +1,120 @@
-"""The file of `lag --polls`: what the polls of one cluster saw, between runs of the command."""
+"""The file of `lag --polls`: what the polls of one or more clusters saw, between runs of the command."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
 
 from kafka_groups.errors import PollsFileError
 from kafka_groups.groups.lag.polls import PartitionPolls, Polls
 from kafka_groups.groups.lag.progress import Floor, Observation, Progress, wait_strength
 from kafka_groups.verdicts import LONG_PERIOD_MS, SHORT_PERIOD_MS, VERDICT_OF, Verdict
 
+T = TypeVar("T")
+
 _KIND: Final = "kafka-groups/polls/"
-_VERSION: Final = 2
+_VERSION: Final = 3
 SCHEMA: Final = f"{_KIND}{_VERSION}"
 
 
-def format_polls(polls: Polls, cluster_id: str, isolation: str, topics: Sequence[str] = ()) -> str:
-    """Return the text of the file, a line for each partition. `isolation` is the level of its log ends.
+class PollsScope(NamedTuple):
+    """What all polls of a file measure: the isolation level of log ends, and topics that narrow them.
 
-    `topics` are those that narrow the polls, such as `orders:0,1`; none for all topics.
+    A topic is text such as `orders:0,1`; none for all topics.
     """
+
+    isolation: str
+    topics: Sequence[str] = ()
+
+
+def format_file(scope: PollsScope, sections: Mapping[str, str]) -> str:
+    """Return the text of the file: a line about all of it, and the sections of the clusters, by cluster id."""
+    narrowed = {"topics": list(scope.topics)} if scope.topics else {}
+    head = {"schema": SCHEMA, "isolation": scope.isolation, **narrowed, "clusters": len(sections)}
+    return "".join([json.dumps(head), "\n", *sections.values()])
+
+
+def format_section(polls: Polls, cluster_id: str) -> str:
+    """Return the lines of a cluster: one about all of it, and one for each partition."""
     lags = {group: [list(point) for point in points] for group, points in polls.lags.items()}
-    count = len(polls.partitions)
-    names = {"schema": SCHEMA, "cluster_id": cluster_id, "isolation": isolation}
-    narrowed = {"topics": list(topics)} if topics else {}
-    head = json.dumps({**names, **narrowed, "partitions": count, "lags": lags})
+    head = json.dumps({"cluster_id": cluster_id, "partitions": len(polls.partitions), "lags": lags})
     lines = (_line(*key, partition) for key, partition in polls.partitions.items())
     return "\n".join([head, *lines, ""])
 
 
-def read_polls(
-    text: str, *, name: str, cluster_id: str, isolation: str | None = None, topics: Sequence[str] | None = None
-) -> Polls:
-    """Return the polls in a file's text; an empty file has none.
+def split_file(text: str, *, name: str, scope: PollsScope | None = None) -> dict[str, str]:
+    """Return the sections in a file's text, by cluster id; an empty file has none.
 
-    Raises PollsFileError for a file of another kind, version, cluster, isolation level or topics (None: any), and for a
-    damaged one.
+    The lines of partitions are counted and not read. Raises PollsFileError for a file of another kind, version or
+    scope (None: any), and for a damaged one.
     """
     if not text.strip():
-        return Polls()
-    first, *rest = text.splitlines()
+        return {}
+    head = _unless_damaged(lambda: _read_head(text, name), name)
+    _require_scope(head.scope, scope, name)
+    return _unless_damaged(lambda: _split_sections(text, head.clusters), name)
+
+
+def read_section(section: str, *, name: str) -> Polls:
+    """Return the polls in the section of a cluster. Raises PollsFileError for a damaged one."""
+    return _unless_damaged(lambda: _polls(*map(json.loads, section.splitlines())), name)
+
+
+class _Head(NamedTuple):
+    scope: PollsScope
+    clusters: int
+
+
+def _unless_damaged(read: Callable[[], T], name: str) -> T:
+    """Return what a function reads. Raises PollsFileError if it cannot."""
     try:
-        head = json.loads(first)
-        # Only the schema is known of a file of another version.
-        _require_schema(head["schema"], name)
-        found_id = head["cluster_id"]
-        level = head.get("isolation")
-        narrowed = list(map(str, head.get("topics", ())))
-        polls = _polls(head, [json.loads(line) for line in rest])
+        return read()
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, OverflowError) as error:
         msg = f"{name} is not a file of lag --polls, or it is damaged; use another file, or remove it"
         raise PollsFileError(msg) from error
-    if found_id != cluster_id:
-        msg = f"{name} has the polls of cluster {found_id}, and this is {cluster_id}; use another file"
-        raise PollsFileError(msg)
+
+
+def _read_head(text: str, name: str) -> _Head:
+    head = json.loads(text.partition("\n")[0])
+    # Only the schema is known of a file of another version.
+    _require_schema(head["schema"], name)
+    return _Head(PollsScope(str(head["isolation"]), tuple(map(str, head.get("topics", ())))), int(head["clusters"]))
+
+
+def _split_sections(text: str, clusters: int) -> dict[str, str]:
+    """Return the sections by cluster id; raise ValueError if lines are missing, or if there are more."""
+    lines = text.splitlines(keepends=True)[1:]
+    sections: dict[str, str] = {}
+    start = 0
+    for _ in range(clusters):
+        head = json.loads(lines[start])
+        end = start + 1 + int(head["partitions"])
+        if end <= start:
+            raise ValueError(head)
+        sections[str(head["cluster_id"])] = "".join(lines[start:end])
+        start = end
+    if start != len(lines) or len(sections) != clusters or not text.endswith("\n"):
+        raise ValueError(start)
+    return sections
+
+
+def _require_scope(found: PollsScope, wanted: PollsScope | None, name: str) -> None:
+    """Raise PollsFileError for the polls of another isolation level or of other topics."""
+    if wanted is None:
+        return
     # A last stable offset below a log end would look like a log that was cut.
-    if isolation is not None and level != isolation:
-        msg = f"{name} has the polls of --isolation {level}, and this is --isolation {isolation}; use another file"
+    if found.isolation != wanted.isolation:
+        msg = (
+            f"{name} has the polls of --isolation {found.isolation}, and this is --isolation {wanted.isolation}; "
+            "use another file"
+        )
         raise PollsFileError(msg)
     # The lag of a group on some topics would look like a change of its lag on all.
-    if topics is not None and narrowed != [*topics]:
-        msg = f"{name} has the polls of {_describe(narrowed)}, and this is {_describe(topics)}; use another file"
+    if [*found.topics] != [*wanted.topics]:
+        topics = _describe(found.topics)
+        msg = f"{name} has the polls of {topics}, and this is {_describe(wanted.topics)}; use another file"
         raise PollsFileError(msg)
-    return polls
 
 
 def _describe(topics: Sequence[str]) -> str:
@@ -86,7 +137,7 @@ def _require_schema(schema: Any, name: str) -> None:
     raise PollsFileError(msg)
 
 
-def _polls(head: Mapping[str, Any], lines: Sequence[Any]) -> Polls:
+def _polls(head: Mapping[str, Any], *lines: Any) -> Polls:
     """Return the polls; raise ValueError if lines are missing."""
     if len(lines) != head["partitions"]:
         raise ValueError(len(lines))

@@ -193,7 +193,11 @@ def _growths(progress: Progress, seen: Observation, wait_ms: int) -> Mapping[int
     growths: dict[int, Growth] = {}
     interval_ms = min(wait_ms, _usual_wait(progress.intervals, seen.at_ms))
     for (period_ms, thirds_ms), floors in zip(_LENGTHS, (progress.short_floors, progress.long_floors), strict=True):
-        blocks, newest = _lowest_of_blocks(floors, seen.at_ms // period_ms)
+        current = seen.at_ms // period_ms
+        if (current - 1 - floors[0].period) // _BLOCK < 2 * (thirds_ms[0] // period_ms // _BLOCK):
+            # The first third of the shortest window is before the oldest floor; large clusters have many such groups.
+            continue
+        blocks, newest = _lowest_of_blocks(floors, current)
         for third_ms in thirds_ms:
             size = third_ms // period_ms // _BLOCK
             first = _lowest(blocks[2 * size : 3 * size])

@@ -12,7 +12,7 @@ from threading import Thread
 from typing import Any, Final
 
 from kafka_groups.admin import GroupAdmin
-from kafka_groups.errors import AdminError, KafkaGroupsError
+from kafka_groups.errors import AdminError
 from kafka_groups.kinds import Operation, supports
 from kafka_groups.options.completion.name_cache import NameCache
 from kafka_groups.settings import ConnectionSettings, resolve_settings
@@ -41,7 +41,8 @@ def find_names(kind: str, options: Mapping[str, Any]) -> Sequence[str]:
 
     def find(profile: str) -> None:
         names: Sequence[str] = ()
-        with suppress(KafkaGroupsError):
+        # The caller waits for names of each profile, whatever fails.
+        with suppress(Exception):
             names = _find_in_cluster(kind, options, profile)
         found.put(names)
 

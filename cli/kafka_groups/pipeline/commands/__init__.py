@@ -9,6 +9,7 @@ connection_settings.py  settings of a cluster connection
 spark_options.py        options that choose Spark
 spark_session.py        the Spark session of a command, and its log
 build_engine.py         Spark or this process, for a build
+sample_clusters.py      samples of several clusters
 report_request.py       which groups a report reads and shows
 report_output.py        the output of a report
 page_file.py            the file of --html

@@ -20,9 +20,19 @@ from kafka_groups.pipeline.commands.documents import (
     Summary,
     error_document,
     summary_content,
+    table_documents,
     whole_document,
 )
-from kafka_groups.pipeline.commands.rows import NUMBERS, WRITTEN, Number, TableRows
+from kafka_groups.pipeline.commands.rows import (
+    CLUSTER,
+    CLUSTER_ID,
+    NUMBERS,
+    WRITTEN,
+    ClusterTableRows,
+    Number,
+    TableRows,
+)
+from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.documents import failure_document
 from kafka_groups.rendering.progress import ProgressBar
 from kafka_groups.rendering.screen import Screen, inspect_streams, print_note
@@ -122,8 +132,20 @@ class Run:
             number_rows = [Number(shown_names[name], value) for name, value in summary.numbers.items()]
             write_rows(self.screen, NUMBERS, number_rows, self.output_format)
         else:
-            written_rows = [TableRows(table, rows) for table, rows in summary.rows.items()]
-            write_rows(self.screen, WRITTEN, written_rows, self.output_format)
+            _write_table_rows(self.screen, summary, self.output_format)
+
+
+def _write_table_rows(screen: Screen, summary: Summary, output_format: str) -> None:
+    """Write a row for each table, in ndjson with its cluster if the command names it."""
+    rows = table_documents(summary)
+    if summary.rows_by_cluster is None:
+        write_rows(screen, WRITTEN, [TableRows(**row) for row in rows], output_format)
+        return
+    if output_format == "ndjson":
+        columns: tuple[Column, ...] = (CLUSTER, CLUSTER_ID, *WRITTEN)
+    else:
+        columns = (CLUSTER, *WRITTEN) if summary.has_several else WRITTEN
+    write_rows(screen, columns, [ClusterTableRows(**row) for row in rows], output_format)
 
 
 def _require_packages() -> None:

@@ -15,6 +15,7 @@ from kafka_groups.errors import (
     StorageError,
 )
 from kafka_groups.model import Failure
+from kafka_groups.rendering.clusters import Cluster
 from kafka_groups.rendering.documents import failure_document
 from kafka_groups.rendering.schemas import Document
 
@@ -40,12 +41,15 @@ PIPELINE_ERROR_NAMES: Final = tuple(name for _, name in _NAMES)
 class Summary:
     """The summary of a command: the number of rows that it wrote, by table, and other numbers (`batches`, `dates`, …).
 
-    A number is None if it is not known. `settings` are those that the rows depend on, and `missing` are sentences on
-    missing data; both are None for commands without them.
+    `rows_by_cluster` has the same rows for each cluster, for a command whose rows name it; with `has_several`, tables
+    and CSV have the column CLUSTER. A number is None if it is not known. `settings` are those that the rows depend on,
+    and `missing` are sentences on missing data; both are None for commands without them.
     """
 
     cluster_id: str | None = None
     rows: Mapping[str, int]
+    rows_by_cluster: Mapping[Cluster, Mapping[str, int]] | None = None
+    has_several: bool = False
     numbers: Mapping[str, int | None] = field(default_factory=dict)
     seconds: float
     settings: Mapping[str, float] | None = None
@@ -66,12 +70,23 @@ def summary_content(summary: Summary) -> Document:
     """Return the content that a summary adds to its document."""
     return {
         "cluster_id": summary.cluster_id,
-        "tables": [{"table": table, "rows": rows} for table, rows in summary.rows.items()],
+        "tables": table_documents(summary),
         **summary.numbers,
         **({} if summary.settings is None else {"settings": dict(summary.settings)}),
         **({} if summary.missing is None else {"missing": list(summary.missing)}),
         "seconds": round(summary.seconds, 3),
     }
+
+
+def table_documents(summary: Summary) -> list[Document]:
+    """Return the rows of `tables`: one for each table, or for each table of each cluster."""
+    if summary.rows_by_cluster is None:
+        return [{"table": table, "rows": rows} for table, rows in summary.rows.items()]
+    return [
+        {**cluster.document(), "table": table, "rows": rows}
+        for cluster, rows_by_table in summary.rows_by_cluster.items()
+        for table, rows in rows_by_table.items()
+    ]
 
 
 def error_document(error: KafkaGroupsError) -> Document:

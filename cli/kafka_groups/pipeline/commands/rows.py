@@ -34,6 +34,15 @@ class TableRows(NamedTuple):
     rows: int
 
 
+class ClusterTableRows(NamedTuple):
+    """One row per cluster and table, with the number of rows that a command wrote to it; the cluster's name and id."""
+
+    cluster: str | None
+    cluster_id: str | None
+    table: str
+    rows: int
+
+
 class Number(NamedTuple):
     """One row per number that a command reports, such as the number of batches; None if unknown."""
 
@@ -57,4 +66,6 @@ COLUMNS: Final = (
 )
 CHECKS: Final = (Column("CHECK", "check"), Column("STATUS", "status"), Column("DETAIL", "detail", when_narrow="fold"))
 NUMBERS: Final = (Column("WHAT", "what"), Column("NUMBER", "number", is_number=True))
+CLUSTER: Final = Column("CLUSTER", "cluster")
+CLUSTER_ID: Final = Column("CLUSTER-ID", "cluster_id")
 WRITTEN: Final = (Column("TABLE", "table"), Column("ROWS", "rows", is_number=True))

@@ -12,13 +12,15 @@ import click
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.errors import AdminError, AuthenticationFailedError
 from kafka_groups.model import Failure
-from kafka_groups.options.connection import Connection, connection_options
+from kafka_groups.options.connection import Connection, clusters_options
 from kafka_groups.options.output import output_options
 from kafka_groups.pipeline.commands.clock import now_ms, timestamp
 from kafka_groups.pipeline.commands.command_run import Run, start_run
 from kafka_groups.pipeline.commands.connection_settings import admin_settings
 from kafka_groups.pipeline.commands.documents import Summary
 from kafka_groups.pipeline.commands.options import data_dir_option, duration_option
+from kafka_groups.pipeline.commands.sample_clusters import describe_sample, sample_clusters
+from kafka_groups.rendering.clusters import Cluster
 
 if TYPE_CHECKING:
     from kafka_groups.pipeline.facts.sample import SampleResult
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 @data_dir_option
 @duration_option("--interval", about="Sample at this interval until interrupted.")
 @output_options()
-@connection_options
+@clusters_options
 def sample(
     *,
     data_dir: str,
@@ -49,6 +51,9 @@ def sample(
     cluster is changed. With --interval, --timeout limits each sample, and the command continues after a sample that
     failed.
 
+    With several profiles, the clusters are read at the same time, and their rows stay apart by cluster_id. A cluster
+    that fails, or whose interval is not over, does not delay the samples of the others.
+
     Needs Kafka 0.11 or newer, and the extra pipeline, but no Java. Rights: DESCRIBE on each group, and on each topic.
     Topics without it are not in the sample. Groups without it are not listed, or fail if DESCRIBE on the cluster lists
     them.
@@ -57,22 +62,35 @@ def sample(
     Examples:
       kafka-groups pipeline sample --data-dir history -b localhost:9092
       kafka-groups pipeline sample --data-dir history -b localhost:9092 --interval 60s
+      kafka-groups pipeline sample --data-dir history --all-profiles --interval 60s
     """
-    settings = admin_settings(connection)
+    settings = None if connection.profiles else admin_settings(connection)
     with start_run("sample", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.store import open_storage
 
         storage = open_storage(data_dir, create=True)
-        if interval is not None:
-            with GroupAdmin(settings, progress=run.bar) as admin:
-                _sample_repeatedly(run, admin, storage, interval)
+        if settings is None:
+            sample_clusters(run, connection, storage, interval)
             return
+        name = settings.profile or settings.cluster_name
         with GroupAdmin(settings, progress=run.bar) as admin:
-            sample_result = _sample_once(admin, storage)
-        row_counts = dict(sample_result.rows)
-        numbers = {"samples": 1}
-        summary = Summary(cluster_id=sample_result.cluster_id, rows=row_counts, numbers=numbers, seconds=run.seconds())
-        run.finish(summary, sample_result.failures)
+            if interval is not None:
+                _sample_repeatedly(run, admin, storage, interval, name=name)
+                return
+            result = _sample_once(admin, storage)
+        cluster = Cluster(name or result.cluster_id, result.cluster_id)
+        failures = [failure._replace(cluster=cluster.name) for failure in result.failures]
+        run.finish(_summarize(run, cluster, result.rows, samples=1), failures)
+
+
+def _summarize(run: Run, cluster: Cluster, rows: Mapping[str, int], *, samples: int) -> Summary:
+    return Summary(
+        cluster_id=cluster.id,
+        rows=dict(rows),
+        rows_by_cluster={cluster: dict(rows)},
+        numbers={"samples": samples},
+        seconds=run.seconds(),
+    )
 
 
 def _sample_once(admin: GroupAdmin, storage: Storage) -> SampleResult:
@@ -82,21 +100,20 @@ def _sample_once(admin: GroupAdmin, storage: Storage) -> SampleResult:
     return sample_groups(admin, storage, now_ms=now_ms)
 
 
-def _sample_repeatedly(run: Run, admin: GroupAdmin, storage: Storage, interval_s: float) -> None:
+def _sample_repeatedly(run: Run, admin: GroupAdmin, storage: Storage, interval_s: float, *, name: str | None) -> None:
     """Sample until interrupted, with a line for each sample; then report all rows and the last failures.
 
-    All samples use the connections of one client, whose sessions are renewed.
+    `name` is what results call the cluster, None for its id. All samples use the connections of one client, whose
+    sessions are renewed.
     """
     row_counts: Counter[str] = Counter()
-    cluster_id: str | None = None
+    cluster = Cluster(name or "", None)
     sample_count = 0
-    failures: tuple[Failure, ...] = ()
+    failures: list[Failure] = []
     next_start_s = time.monotonic()
 
     def summarize() -> Summary:
-        return Summary(
-            cluster_id=cluster_id, rows=dict(row_counts), numbers={"samples": sample_count}, seconds=run.seconds()
-        )
+        return _summarize(run, cluster, row_counts, samples=sample_count)
 
     run.summarize = summarize
     try:
@@ -108,22 +125,16 @@ def _sample_repeatedly(run: Run, admin: GroupAdmin, storage: Storage, interval_s
                     raise
                 # A history must continue after a cluster was unavailable for a while.
                 run.print_note(f"{timestamp()} Error: {error}")
-                failures = (Failure.of(error),)
+                failures = [Failure.of(error)]
             else:
                 sample_count = sample_count + 1
-                cluster_id = sample_result.cluster_id
+                cluster = Cluster(name or sample_result.cluster_id, sample_result.cluster_id)
                 row_counts.update(sample_result.rows)
-                run.print_note(_describe_sample(sample_result.rows, sample_result.failures))
-                failures = sample_result.failures or failures
+                run.print_note(f"{timestamp()} {describe_sample(sample_result)}")
+                failures = [*sample_result.failures] or failures
             # A late sample does not delay those after it.
             next_start_s = max(next_start_s + interval_s, time.monotonic() - interval_s)
             time.sleep(max(0.0, next_start_s - time.monotonic()))
     except (KeyboardInterrupt, SystemExit):
-        run.report(summarize(), failures)
+        run.report(summarize(), [failure._replace(cluster=cluster.name or None) for failure in failures])
         raise
-
-
-def _describe_sample(row_counts: Mapping[str, int], failures: tuple[Failure, ...]) -> str:
-    """Return a line with the time, the number of rows that a sample wrote, and its first failure."""
-    failures_text = f"; {len(failures):,} failed, the first: {failures[0].message}" if failures else ""
-    return f"{timestamp()} {sum(row_counts.values()):,} rows{failures_text}"

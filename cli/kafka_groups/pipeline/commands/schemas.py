@@ -22,6 +22,7 @@ from kafka_groups.rendering.schemas import (
     text_schema,
     texts_schema,
     titled_schema,
+    with_cluster,
 )
 
 STATUSES: Final = ("ok", "warning", "failed")
@@ -58,6 +59,7 @@ def pipeline_schemas() -> Mapping[str, Schema]:
         )
         for command, own_keys in keys_by_command.items()
     }
+    schemas["pipeline-sample"] = _sample_schema(keys_by_command["sample"])
     return {
         **schemas,
         "pipeline-report": _report_schema(),
@@ -66,6 +68,20 @@ def pipeline_schemas() -> Mapping[str, Schema]:
             "doctor", {"checks": _list_schema("What was checked.", _CHECK)}, {"row": _CHECK}
         ),
     }
+
+
+def _sample_schema(own_keys: Mapping[str, Schema]) -> Schema:
+    """Return the schema of `sample`, whose tables name their cluster."""
+    written = with_cluster(_WRITTEN)
+    keys = {
+        **_SUMMARY,
+        "cluster_id": text_schema(
+            "Kafka's id of the cluster; null with several profiles, and if it is not known.", nullable=True
+        ),
+        "tables": _list_schema("The tables that were written, of each cluster.", written),
+        **own_keys,
+    }
+    return _document_schema("sample", keys, {"row": written})
 
 
 def _count_schema(description: str) -> Schema:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kafka_groups.admin import GroupAdmin, IsolationLevel, OffsetSpec, Topic
 from kafka_groups.admin.api import TimePlan
@@ -53,6 +53,13 @@ _STEPS: Final = (
 )
 
 
+class SampleReading(NamedTuple):
+    """What the brokers of a cluster returned for a sample, before it is written."""
+
+    cluster_id: str
+    responses: SampleResponses
+
+
 @dataclass(frozen=True, kw_only=True)
 class SampleResult:
     """The result of a sample: the name of its batch, the number of groups, and the number of rows by table name.
@@ -80,7 +87,12 @@ def sample(admin: GroupAdmin, storage: Storage, *, now_ms: Callable[[], int]) ->
     """
     cluster_id = admin.cluster_id()
     storage.make()
-    return _write_sample(storage, cluster_id, _send_requests(admin, now_ms))
+    return write_sample(storage, SampleReading(cluster_id, _send_requests(admin, now_ms)))
+
+
+def read_sample(admin: GroupAdmin, *, now_ms: Callable[[], int]) -> SampleReading:
+    """Read a sample of a cluster, for `write_sample`. Raises AdminError if the cluster cannot be reached at all."""
+    return SampleReading(admin.cluster_id(), _send_requests(admin, now_ms))
 
 
 def _send_requests(admin: GroupAdmin, now_ms: Callable[[], int]) -> SampleResponses:
@@ -215,8 +227,10 @@ def _make_table_batches(cluster_id: str, responses: SampleResponses) -> Mapping[
     }
 
 
-def _write_sample(storage: Storage, cluster_id: str, responses: SampleResponses) -> SampleResult:
+def write_sample(storage: Storage, reading: SampleReading) -> SampleResult:
     """Write the rows of a sample and its row of SAMPLE_RUNS, and return what was written. Raises StorageError."""
+    cluster_id, responses = reading
+    storage.make()
     failures = collect_failures(responses)
     batch_name = new_batch_name(SAMPLE, datetime.fromtimestamp(responses.sampled_at / 1_000_000, UTC))
     row_counts = {table.name: 0 for table in _FACT_TABLES}

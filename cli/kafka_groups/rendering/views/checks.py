@@ -43,7 +43,8 @@ CHECKS: Final = View(
             encode=str,
             schema=text_schema(
                 "Of a bootstrap server: name, address, tls, protocol, mechanisms, authentication, versions or cluster. "
-                "Of a broker: connection. Of the cluster, a group or a topic: rights. Later versions may have more."
+                "Of a broker: connection. Of the cluster, a group or a topic: rights. Of one of several clusters whose "
+                "settings cannot be used: settings. Later versions may have more."
             ),
         ),
         text_column(
