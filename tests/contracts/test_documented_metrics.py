@@ -69,6 +69,14 @@ def test_the_dashboard_is_json_with_panels_that_do_not_overlap() -> None:
     assert max(x for x, _ in places) < 24
 
 
+def test_every_panel_shows_the_chosen_clusters() -> None:
+    document = json.loads((DOCS / "grafana-lag.json").read_text(encoding="utf-8"))
+    assert [variable["name"] for variable in document["templating"]["list"]] == ["datasource", "cluster", "group"]
+    expressions = [target["expr"] for panel in document["panels"] for target in panel["targets"]]
+    assert [expression for expression in expressions if 'cluster=~"$cluster"' not in expression] == []
+    assert sum("kafka_groups_group_verdict" in expression for expression in expressions) >= 2
+
+
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_every_condition_of_the_page_can_be_parsed(condition: str) -> None:
     # Nothing listens there: a condition that cannot be parsed would end the command earlier, with 2.

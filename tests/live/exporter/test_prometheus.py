@@ -46,7 +46,7 @@ def test_promtool_finds_nothing_wrong_in_the_metrics(
     topic = make_topic(cluster.bootstrap, records=5)
     commit_offset(cluster.bootstrap, group, topic, 2)
     more = ("--all-metrics",) if by == "partition" else ()
-    options = ("--by", by, "--time", "--match", f"{group}.*", *more)
+    options = ("--by", by, "--time", "--match", f"{group}.*", "--timeout", "2s", *more)
     with start_exporter(profiles, "--profile", "real,gone", *options) as exporter:
         exporter.scrape()
         text = exporter.text()
