@@ -113,6 +113,6 @@ def sample(minute: float, resident_mib: float = 80, sockets: int = 4, threads: i
     ],
 )
 def test_what_grows_over_a_soak_misses_a_target(last: Sample, missed: int) -> None:
-    samples = [sample(1), sample(2, resident_mib=200, sockets=50), sample(3), last]
+    samples = [sample(1), sample(2), sample(3, resident_mib=200, sockets=50), last]
     assert sum(not verdict.is_reached for verdict in judge_samples(samples)) == missed
     assert len(format_samples(samples).splitlines()) == 6

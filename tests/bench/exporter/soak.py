@@ -138,8 +138,12 @@ def format_samples(samples: Sequence[Sample]) -> str:
 
 
 def judge_samples(samples: Sequence[Sample]) -> list[Verdict]:
-    """Return a verdict on memory, sockets and threads: those of the last sample, and of the first third's worst one."""
-    first = samples[: max(len(samples) // 3, 1)]
+    """Return a verdict on memory, sockets and threads: those of the last sample, and the largest of the first ones.
+
+    The first ones are two thirds of the samples: the exporter keeps polls of some hours, and failures of many groups
+    take memory that the next ones take again.
+    """
+    first = samples[: max(2 * len(samples) // 3, 1)]
     last = samples[-1]
     growth_mib = last.resident_mib - max(sample.resident_mib for sample in first)
     sockets = max(sample.sockets for sample in first)
