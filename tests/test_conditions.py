@@ -151,3 +151,13 @@ def test_a_value_of_words_equals_each_of_them_and_differs_from_all_others(
 def test_the_comparisons_of_a_condition_are_those_of_its_parts() -> None:
     found = [comparison.field for comparison in parse("lag>5 and (state==x or members<9)").comparisons()]
     assert found == ["lag", "state", "members"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("size>=medium", True), ("size>medium", False), ("size<Large", True), ("size!=small", True)],
+)
+def test_words_with_a_rank_are_compared_by_it(text: str, expected: bool) -> None:
+    sizes = ("small", "medium", "large")
+    condition = parse_condition(text, {"size": FieldType.RANK}, parse_duration=parse_duration, words={"size": sizes})
+    assert condition.holds({"size": sizes.index("medium")}) is expected

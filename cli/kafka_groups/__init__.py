@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         OffsetAndTimestamp,
         OffsetSpec,
         PartitionTime,
+        ProducerState,
         Timeout,
         Topic,
     )
@@ -94,6 +95,7 @@ __all__ = [
     "OffsetSpec",
     "OutcomeUnknownError",
     "PartitionTime",
+    "ProducerState",
     "Results",
     "SettingsError",
     "Timeout",

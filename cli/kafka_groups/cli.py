@@ -37,6 +37,7 @@ _COMMANDS: Final = {
     ),
     "offsets": LazyCommand("kafka_groups.commands.offsets:offsets", "List offsets of groups, by partition."),
     "lag": LazyCommand("kafka_groups.commands.lag:lag", "Show how far groups are behind, the worst first."),
+    "why": LazyCommand("kafka_groups.commands.why:why", "Show why groups are behind, and what to run next."),
     "check": LazyCommand("kafka_groups.commands.check:check", "Check why a connection fails, and rights."),
     "wait": LazyCommand("kafka_groups.commands.wait:wait", "Wait until a condition holds for groups."),
     "orphans": LazyCommand("kafka_groups.commands.orphans:orphans", "List commits that nobody reads."),

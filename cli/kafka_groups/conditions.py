@@ -44,6 +44,7 @@ class FieldType(Enum):
     NUMBER = "a number"
     DURATION = "a duration"
     TEXT = "a text"
+    RANK = "a word with a rank"
 
 
 class ConditionError(ValueError):
@@ -139,7 +140,8 @@ def parse_condition(
 ) -> Condition:
     """Return the condition in a text. `fields` are the known fields; a duration is compared in milliseconds.
 
-    `words` are all values that a field may have, in any case. `parse_duration` returns seconds, or raises ValueError.
+    `words` are all values that a field may have, in any case; those of a RANK are in ascending order, and rows have the
+    place of theirs, from 0. `parse_duration` returns seconds, or raises ValueError.
     Raises ConditionError for a text that is no condition, an unknown field, and a value or an operator that the field
     does not have.
     """
@@ -223,6 +225,8 @@ class _Parser:
         words = self._words.get(field)
         if words is not None and text.lower() not in {word.lower() for word in words}:
             self.fail(f"{field} is never {text!r}; write one of {', '.join(words)}{did_you_mean(text, words)}", token)
+        if known is FieldType.RANK and words is not None:
+            return [word.lower() for word in words].index(text.lower())
         if known is FieldType.TEXT:
             return text
         try:

@@ -55,7 +55,7 @@ MEANINGS: Final[Meanings] = MappingProxyType(
         ExitCode.USAGE: "usage: an option, a setting or a file cannot be used",
         ExitCode.PARTIAL: "some groups, partitions or brokers failed, or some changes were refused (the results of the "
         "others are on stdout)",
-        ExitCode.CHECK_FAILED: "a check failed: the condition of lag --fail-if holds, or that of wait --until did not "
+        ExitCode.CHECK_FAILED: "a check failed: the condition of --fail-if holds, or that of wait --until did not "
         "hold in time",
         ExitCode.INTERRUPTED: "interrupted (Ctrl-C)",
         ExitCode.TERMINATED: "terminated (SIGTERM, or SIGHUP of a closed terminal)",
@@ -91,6 +91,12 @@ _OWN: Final[Mapping[str, Meanings]] = MappingProxyType(
             "nothing could be read, no group matches and --fail-if checked nothing, or a file cannot be written",
             _SOME_FAILED,
             "the condition of --fail-if holds for a row, whatever else failed",
+        ),
+        "why": _meanings(
+            "all was judged, and the condition of --fail-if holds for no finding",
+            "nothing could be read, or no group matches and --fail-if checked nothing",
+            _SOME_FAILED,
+            "the condition of --fail-if holds for a finding that is trouble, whatever else failed",
         ),
         "wait": _meanings(
             "the condition holds for every group",

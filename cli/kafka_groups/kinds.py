@@ -71,6 +71,16 @@ class Kind(NamedTuple):
         return self.offsets is Offsets.COMMITTED
 
     @property
+    def has_start_offsets(self) -> bool:
+        """Return whether its offsets are start offsets."""
+        return self.offsets is Offsets.START
+
+    @property
+    def has_had_members(self) -> bool:
+        """Return whether a member has joined a group of it: the first one sets the protocol type, which stays."""
+        return self.protocol_types != frozenset({""})
+
+    @property
     def has_offsets(self) -> bool:
         """Return whether it has offsets of any sort."""
         return self.offsets is not Offsets.NONE
@@ -101,7 +111,9 @@ class HasKind(Protocol):
 # GroupState.java, in the order of help texts.
 REBALANCING_STATES: Final = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
 STATES_WITHOUT_MEMBERS: Final = ("Empty", "Dead")
-GROUP_STATES: Final = ("Stable", "Empty", *REBALANCING_STATES, "NotReady", "Dead")
+# The state of a streams group whose topology does not fit the topics.
+NOT_READY: Final = "NotReady"
+GROUP_STATES: Final = ("Stable", "Empty", *REBALANCING_STATES, NOT_READY, "Dead")
 
 _CLASSIC_STATES: Final = ("Stable", "Empty", "PreparingRebalance", "CompletingRebalance", "Dead")
 _EVERY_OPERATION: Final = frozenset(Operation) - {Operation.DESCRIBE_TOPOLOGY}
@@ -154,7 +166,7 @@ STREAMS: Final = Kind(
     "streams",
     "Streams",
     frozenset({"streams"}),
-    ("Stable", "Empty", "Assigning", "Reconciling", "NotReady", "Dead"),
+    ("Stable", "Empty", "Assigning", "Reconciling", NOT_READY, "Dead"),
     (_EVERY_OPERATION - {Operation.REMOVE_MEMBERS}) | {Operation.DESCRIBE_TOPOLOGY},
     noun="Streams group",
     has_epochs=True,

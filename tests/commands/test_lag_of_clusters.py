@@ -66,6 +66,14 @@ def test_the_document_of_several_clusters_conforms_to_the_schema(profiles: Clust
     assert document["status"] == "partial"
 
 
+def test_one_note_names_the_command_for_the_worst_group_of_all_clusters(profiles: ClusterProfiles) -> None:
+    notes = json.loads(profiles.run("lag", *BOTH, "--format", "json").stdout)["notes"]
+    found = [(note["cluster"], note["group"], note["text"]) for note in notes if note["kind"] == "trouble"]
+    command = "kafka-groups why slow --profile west"
+    text = f"Group 'slow' has a lag and no members (3 more groups have trouble). To see why: {command}"
+    assert found == [("west", "slow", text)]
+
+
 def test_a_condition_judges_the_rows_of_all_clusters(profiles: ClusterProfiles) -> None:
     outcome = profiles.run("lag", *BOTH, "--top", "1", "--fail-if", "lag>90 and group==billing")
     text = "Error: the condition of --fail-if holds for 'billing' of east\n"
@@ -109,4 +117,9 @@ def test_a_signal_writes_what_ended(profiles: ClusterProfiles, west: ScriptedClu
     assert {group["cluster"] for group in document["groups"]} == {"east"}
     assert [(error["cluster"], error["name"]) for error in document["errors"]] == [("west", "INTERRUPTED")]
     assert (process.returncode, document["status"]) == (130, "partial")
-    assert [line.split(":")[0] for line in stderr.splitlines()] == ["west", "Error"]
+    # The note on groups with trouble is the first line of `lag`.
+    assert (
+        [line.split(":")[0] for line in stderr.splitlines()] == ["west", "Error"]
+        if command == "list"
+        else ["east", "west", "Error"]
+    )

@@ -145,6 +145,13 @@ def refuse_configurations(cluster: FakeCluster, directory: Path) -> tuple[str, .
     return ("--polls", str(directory / "polls"))
 
 
+def add_many_groups(cluster: FakeCluster, _directory: Path) -> tuple[str, ...]:
+    """Add more other groups than are compared."""
+    for number in range(201):
+        cluster.add(f"other-{number}", commits={("t", 0): 1})
+    return ()
+
+
 CASES: Mapping[NoteKind, Case] = {
     NoteKind.NO_MATCH: Case("lag --match nope"),
     NoteKind.NO_GROUPS: Case("list", prepare=remove_groups),
@@ -176,6 +183,8 @@ CASES: Mapping[NoteKind, Case] = {
     NoteKind.SUMMARY: Case("delete a"),
     NoteKind.KNOWN_RESET: Case("lag a", "a", prepare=poll_before_reset),
     NoteKind.RETENTION_UNKNOWN: Case("lag a --time", prepare=refuse_configurations),
+    NoteKind.TROUBLE: Case("lag a", "a"),
+    NoteKind.OTHER_GROUPS_SAMPLED: Case("why a --samples 1", prepare=add_many_groups),
     NoteKind.WAITING: Case("wait nope --until lag<=0 --for 1ms", "nope"),
 }
 

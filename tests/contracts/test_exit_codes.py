@@ -16,7 +16,7 @@ from tools.man_pages import man_pages
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 PAGES = man_pages(COMMANDS[()], "kafka-groups")
 every_command = pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words) or "root")
-CHECKS = {("lag",), ("wait",)}
+CHECKS = {("lag",), ("wait",), ("why",)}
 
 
 def test_the_readme_has_the_table() -> None:

@@ -28,6 +28,7 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "check",
         "wait",
         "orphans",
+        "why",
         "exporter",
         "reset",
         "delete",
@@ -92,7 +93,7 @@ def test_the_metavar_of_an_option_is_in_capitals_or_lists_its_choices(option: cl
     assert len(metavar) <= 40
 
 
-@pytest.mark.parametrize("command", ["list", "describe", "offsets", "lag", "check", "wait", "orphans"])
+@pytest.mark.parametrize("command", ["list", "describe", "offsets", "lag", "why", "check", "wait", "orphans"])
 def test_commands_that_connect_to_a_cluster_share_their_connection_and_output_options(command: str) -> None:
     text = run(command, "--help").stdout
     shared = ("--bootstrap-server", "--config", "--command-config", "-X", "--profile", "--timeout")
@@ -112,7 +113,7 @@ def test_commands_that_change_groups_share_the_options_of_a_change(command: str)
 @pytest.mark.parametrize(
     "command",
     [
-        *("list", "describe", "offsets", "lag", "check", "wait", "orphans"),
+        *("list", "describe", "offsets", "lag", "why", "check", "wait", "orphans"),
         *("reset", "delete", "delete-offsets", "remove-members", "undo"),
     ],
 )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.fakes.fake_admin import FakeCluster, member, run, unreachable
+
+if TYPE_CHECKING:
+    from pytest_mock import MockerFixture
 
 TOP = {"schema", "status", "groups", "notes", "errors"}
 NOTE = {"kind", "cluster", "group", "text"}
@@ -43,6 +46,15 @@ LAG_PARTS = {
     "member": TOTAL | OWNER,
     "partition": RETENTION | TIME | OWNER | LOG | {"topic", "partition", "lag", "readable_lag", "note", "isolation"},
 }
+DIAGNOSIS = GROUP | {
+    *("type", "state", "members", "lag", "uncommitted_partitions", "polls", "first_poll", "last_poll"),
+    *("findings", "checked", "untested", "unexplained", "unseen"),
+}
+FINDING = {
+    *("rank", "cause", "kind", "certainty", "lag", "since", "summary", "refuted_by", "next_step", "next_command"),
+    *("partitions", "evidence"),
+}
+FACT = {"text", "at", "topic", "partition", "offset", "member_id", "client_id", "host", "epoch", "broker"}
 ORPHAN = {"topic", "partition", "committed_offset", "reason"}
 RESET = {"topic", "partition", "committed_offset", "new_offset", "delta", "note", "status"}
 DELETED_COMMIT = {"topic", "partition", "committed_offset", "note", "status"}
@@ -66,6 +78,12 @@ STATE = LISTING | {"coordinator", "assignor", "group_epoch", "target_assignment_
 
 
 @pytest.fixture(autouse=True)
+def no_pauses(mocker: MockerFixture) -> None:
+    """Let polls of `why` follow each other at once."""
+    mocker.patch("kafka_groups.commands.why_run.pause")
+
+
+@pytest.fixture(autouse=True)
 def one_group(cluster: FakeCluster) -> None:
     """Add a group with a member and a commit, and one with a commit only."""
     cluster.add("g", state="Stable", members=[member("m", {"t": (0,)})], commits={("t", 0): 1})
@@ -85,12 +103,12 @@ def row_of(*arguments: str) -> dict[str, Any]:
     return row
 
 
-@pytest.mark.parametrize("command", ["list", "describe", "offsets", "lag", "orphans"])
+@pytest.mark.parametrize("command", ["list", "describe", "offsets", "lag", "why", "orphans"])
 def test_every_note_has_these_keys(command: str) -> None:
     assert [set(note) for note in document_of(command, "--match", "nope")["notes"]] == [NOTE]
 
 
-@pytest.mark.parametrize("command", ["list", "describe", "offsets", "lag", "orphans"])
+@pytest.mark.parametrize("command", ["list", "describe", "offsets", "lag", "why", "orphans"])
 def test_complete_partial_and_failed_documents_have_the_same_keys(cluster: FakeCluster, command: str) -> None:
     assert set(document_of(command, "g")) == TOP
     partial = document_of(command, "g", "nope")
@@ -145,6 +163,14 @@ def test_lag_with_a_history_and_wait_have_these_keys(cluster: FakeCluster, tmp_p
     until = ("--until", "lag>=0")
     assert set(document_of("wait", "g", *until)["groups"][0]) == LAG | PACE | {"by", "rows"}
     assert set(row_of("wait", "g", *until)) == LAG
+
+
+def test_why_has_these_keys() -> None:
+    group = document_of("why", "idle")["groups"][0]
+    (finding,) = group["findings"]
+    assert set(group) == DIAGNOSIS
+    assert (set(finding), set(finding["since"]), set(finding["evidence"][0])) == (FINDING, {"earliest", "latest"}, FACT)
+    assert set(row_of("why", "idle")) == FINDING | GROUP | {"at"}
 
 
 def test_orphans_has_these_keys(cluster: FakeCluster) -> None:

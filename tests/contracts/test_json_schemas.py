@@ -22,6 +22,7 @@ COMMANDS = {
     "lag": ("--by", "partition"),
     "wait": ("--until", "lag>=0 or members>=0"),
     "orphans": (),
+    "why": ("--samples", "1"),
 }
 every_command = pytest.mark.parametrize("command", COMMANDS)
 Json = dict[str, Any]
@@ -83,6 +84,8 @@ def test_schemas_are_valid_and_contain_the_name_of_their_document(command: str) 
         ("wait", "new", "--until", "members>0"),
         ("orphans",),
         ("orphans", "new", "nope"),
+        ("why", "--all-groups", "--samples", "1"),
+        ("why", "new", "nope", "--samples", "1"),
     ],
     ids=" ".join,
 )

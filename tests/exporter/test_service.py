@@ -105,6 +105,17 @@ def test_a_silent_cluster_does_not_delay_a_scrape_beyond_its_timeout(cluster: Sc
     assert 'kafka_groups_errors_total{cluster="b",name="TIMEOUT"} 1\n' in text
 
 
+def test_a_silent_broker_hides_only_its_groups() -> None:
+    with small_cluster(4, brokers=2) as cluster, serve_cluster(cluster) as exporter:
+        exporter.metrics()
+        cluster.script("OffsetFetch", *[silent] * 20, brokers=[2])
+        text = exporter.get(X_Prometheus_Scrape_Timeout_Seconds="3").text
+    assert 'kafka_groups_up{cluster="c"} 1\n' in text
+    lags = [line for line in text.splitlines() if line.startswith("kafka_groups_group_lag_messages{")]
+    assert [line.partition('group="')[2][:2] for line in lags] == ["g0", "g2"]
+    assert 'kafka_groups_errors_total{cluster="c",name="TIMEOUT"} 2\n' in text
+
+
 def test_renewed_settings_that_cannot_be_used_leave_the_old_ones(cluster: ScriptedCluster) -> None:
     lines: list[str] = []
     current = polled(cluster.settings(), lines)

@@ -133,6 +133,7 @@ class FakeCluster(FakeChanges):
                 "describe_with_offsets": self._describe_with_offsets,
                 "list_group_offsets": self._list_consumer_group_offsets,
                 "list_offsets": self._list_offsets,
+                "describe_producers": lambda *_, **__: Results(),
                 "describe_topics": self._describe_topics,
                 "describe_topic_configs": self._describe_topic_configs,
                 "list_partitions": self._list_partitions,
@@ -295,7 +296,9 @@ class FakeCluster(FakeChanges):
         return Results(succeeded=partitions, failed=described.failed)
 
     def _topic(self, name: str) -> Topic:
-        return Topic(name, self.topic_ids.get(name, topic_id(name)), internal=False, partitions=self.partitions[name])
+        partitions = self.partitions[name]
+        leaders = dict.fromkeys(partitions, 1)
+        return Topic(name, self.topic_ids.get(name, topic_id(name)), False, partitions, leaders)
 
 
 def unreachable() -> AdminError:

@@ -35,6 +35,7 @@ NEWEST: Mapping[str, tuple[int, int]] = {
     "DeleteShareGroupOffsets": (0, 0),
     "DescribeCluster": (0, 2),
     "DescribeGroups": (0, 6),
+    "DescribeProducers": (0, 0),
     "DescribeShareGroupOffsets": (0, 1),
     "FindCoordinator": (0, 6),
     "LeaveGroup": (0, 5),

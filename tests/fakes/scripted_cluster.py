@@ -66,7 +66,7 @@ class ScriptedCluster(ScriptedChanges, ScriptedLogs, ScriptedKinds):
     `topics` maps a topic to the leader of each of its partitions. `ends` and `starts` have log end and log start
     offsets, 100 and 0 by default. `advertised` replaces the address of a broker in Metadata responses.
     Tests may fill `records` with the timestamps of a partition's records, which also set its log end offset,
-    and `stable` with last stable offsets that differ from the log end offsets.
+    `stable` with last stable offsets that differ from the log end offsets, and `producers` with those that wrote.
     """
 
     def __init__(
@@ -87,6 +87,7 @@ class ScriptedCluster(ScriptedChanges, ScriptedLogs, ScriptedKinds):
         self.starts = dict(starts or {})
         self.records: dict[tuple[str, int], Sequence[int]] = {}
         self.stable: dict[tuple[str, int], int] = {}
+        self.producers: dict[tuple[str, int], Sequence[Struct]] = {}
         self.recreations: dict[str, int] = {}
         self.clock = SimulatedClock()
         self.brokers = {

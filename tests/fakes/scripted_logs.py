@@ -14,13 +14,17 @@ _READ_COMMITTED = 1
 
 
 class ScriptedLogs:
-    """The part of ScriptedCluster that responds to ListOffsets; ScriptedCluster describes the attributes."""
+    """The part of ScriptedCluster that responds to ListOffsets and DescribeProducers.
+
+    ScriptedCluster describes the attributes.
+    """
 
     topics: dict[str, Mapping[int, int]]
     ends: dict[tuple[str, int], int]
     starts: dict[tuple[str, int], int]
     records: dict[tuple[str, int], Sequence[int]]
     stable: dict[tuple[str, int], int]
+    producers: dict[tuple[str, int], Sequence[Struct]]
 
     def _respond_ListOffsets(self, request: ReceivedRequest) -> Struct:
         named = Counter(
@@ -38,6 +42,24 @@ class ScriptedLogs:
                 for topic in request.body["topics"]
             ]
         }
+
+    def _respond_DescribeProducers(self, request: ReceivedRequest) -> Struct:
+        return {
+            "topics": [
+                {
+                    "name": topic["name"],
+                    "partitions": [
+                        self._producers(request, topic["name"], partition) for partition in topic["partition_indexes"]
+                    ],
+                }
+                for topic in request.body["topics"]
+            ]
+        }
+
+    def _producers(self, request: ReceivedRequest, topic: str, partition: int) -> Struct:
+        if self.topics.get(topic, {}).get(partition) != request.broker:
+            return {"partition_index": partition, "error_code": _NOT_LEADER}
+        return {"partition_index": partition, "active_producers": self.producers.get((topic, partition), ())}
 
     def _log(self, request: ReceivedRequest, topic: str, row: Struct, *, times: int) -> Struct:
         key = (topic, row["partition_index"])

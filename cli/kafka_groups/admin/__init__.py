@@ -25,6 +25,7 @@ from kafka_groups.admin.api import (
     Topic,
 )
 from kafka_groups.admin.client import GroupAdmin
+from kafka_groups.admin.producer_state import ProducerState
 
 if TYPE_CHECKING:
     from kafka_groups.admin.handlers import ClusterDescription, Features, OffsetAndTimestamp, PartitionTime
@@ -46,6 +47,7 @@ __all__ = [
     "OffsetAndTimestamp",
     "OffsetSpec",
     "PartitionTime",
+    "ProducerState",
     "RecordPosition",
     "RecordTime",
     "Timeout",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from kafka_groups.acl_operations import AclOperation
+    from kafka_groups.admin.producer_state import ProducerState
 
 
 # The part of a deadline that a plan reserves for its steps.
@@ -230,6 +231,11 @@ class Admin(Protocol):
         timeout: Timeout | None = None,
     ) -> Results[TopicPartition, int | None]:
         """List the log offset of partitions."""
+
+    def describe_producers(
+        self, partitions: Iterable[tuple[str, int]], *, timeout: Timeout | None = None
+    ) -> Results[TopicPartition, tuple[ProducerState, ...]]:
+        """Describe the producers of partitions, with their open transactions."""
 
     def describe_topics(self, topics: Iterable[str], *, timeout: Timeout | None = None) -> Results[str, Topic]:
         """Describe topics: id and partitions."""

@@ -9,6 +9,7 @@ from kafka_groups.admin.api import IsolationLevel, OffsetSpec, Timeout, Topic, t
 from kafka_groups.admin.cluster_client import ClusterClient
 from kafka_groups.admin.lookup import PartitionLeaderStrategy, store_locations
 from kafka_groups.admin.network.connection_pool import ANY_BROKER
+from kafka_groups.admin.producer_state import ProducerState
 from kafka_groups.errors import UnsupportedVersionError
 from kafka_groups.model import Results, TopicPartition
 
@@ -34,6 +35,22 @@ class TopicClient(ClusterClient):
         handler = handlers.ListOffsetsHandler(spec, isolation_level)
         lookup = PartitionLeaderStrategy[TopicPartition]()
         driver = self._request("listing log offsets", handler, keys, self._known.leaders, deadline, lookup=lookup)
+        store_locations(self._known.leaders, driver.locations, driver.failed)
+        self._known.store_topics(lookup.leaders, self._clock(), requested=set(keys))
+        return driver.results()
+
+    def describe_producers(
+        self, partitions: Iterable[tuple[str, int]], *, timeout: Timeout | None = None
+    ) -> Results[TopicPartition, tuple[ProducerState, ...]]:
+        """Describe the producers that the leader of each partition knows, by producer id, with their open transactions.
+
+        Needs READ on the topics, and Kafka 2.8. A leader forgets idle producers (producer.id.expiration.ms).
+        """
+        deadline = self._connect(timeout)
+        keys = [TopicPartition(*partition) for partition in partitions]
+        handler = handlers.DescribeProducersHandler()
+        lookup = PartitionLeaderStrategy[TopicPartition]()
+        driver = self._request("describing producers", handler, keys, self._known.leaders, deadline, lookup=lookup)
         store_locations(self._known.leaders, driver.locations, driver.failed)
         self._known.store_topics(lookup.leaders, self._clock(), requested=set(keys))
         return driver.results()

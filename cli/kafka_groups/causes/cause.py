@@ -34,6 +34,31 @@ def has_commits(kind: Kind) -> bool:
     return kind.has_commits
 
 
+def has_offsets(kind: Kind) -> bool:
+    """Return whether groups of a kind have offsets of any sort."""
+    return kind.has_offsets
+
+
+def has_coordinator(_kind: Kind) -> bool:
+    """Return True: a group of any kind has a coordinator."""
+    return True
+
+
+def has_start_offsets(kind: Kind) -> bool:
+    """Return whether groups of a kind have start offsets."""
+    return kind.has_start_offsets
+
+
+def has_tasks(kind: Kind) -> bool:
+    """Return whether members of a kind run tasks of a streams topology."""
+    return kind.has_tasks
+
+
+def has_workers(kind: Kind) -> bool:
+    """Return whether members of a kind are workers of Kafka Connect."""
+    return kind.has_workers
+
+
 class Cause(NamedTuple):
     """A cause. `name` is that of JSON documents and conditions, `title` a sentence about it, for lists of causes.
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kafka_groups.kinds import Kind, kind_of
-from kafka_groups.model import Broker, GroupDescription, TopicPartition
+from kafka_groups.model import Broker, Failure, GroupDescription, TopicPartition
 
 
 class Need(StrEnum):
@@ -101,6 +101,7 @@ class Evidence(NamedTuple):
     `partitions` are those with a commit, and those that a member owns. `log_times` are earlier offsets of each log.
     `unanswering_brokers` did not respond at the last poll, with the reason. `unseen` has the parts of the evidence that
     could not be observed, with the reason. `unexplained` are the partitions that no cause has explained yet.
+    `coordinator_failure` is that of the last request to the group's coordinator, None if it responded.
     `bootstrap_server` is what commands of Kafka's tools connect to. `interval_ms` is the time between two polls.
     """
 
@@ -112,6 +113,7 @@ class Evidence(NamedTuple):
     others: tuple[OtherGroup, ...] = ()
     brokers: Mapping[int, Broker] = MappingProxyType({})
     unanswering_brokers: Mapping[int, str] = MappingProxyType({})
+    coordinator_failure: Failure | None = None
     unseen: Mapping[Need, str] = MappingProxyType({})
     unexplained: frozenset[TopicPartition] = frozenset()
     bootstrap_server: str = "localhost:9092"

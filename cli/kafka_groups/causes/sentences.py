@@ -11,6 +11,8 @@ from kafka_groups.model import Member, TopicPartition
 from kafka_groups.name_lists import first_names
 
 _MAX_NAMES: Final = 3
+_SMALL_RATE: Final = 10
+_UNITS: Final = ((120, 1, "s"), (7_200, 60, "min"), (172_800, 3_600, "h"))
 
 
 def name_partition(key: TopicPartition) -> str:
@@ -36,6 +38,21 @@ def name_time(at_ms: int) -> str:
 def count(number: int, noun: str) -> str:
     """Return a number with its noun: `1 record`, `1,200 records`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def name_rate(per_second: float) -> str:
+    """Return a rate with its unit: `1,200 records/s`, `0.4 records/s`."""
+    has_decimal = 0 < per_second < _SMALL_RATE
+    return f"{per_second:.1f} records/s" if has_decimal else f"{per_second:,.0f} records/s"
+
+
+def name_duration(milliseconds: float) -> str:
+    """Return a duration in its largest whole unit: `25 s`, `3 min`, `2 h`, `3 days`."""
+    seconds = milliseconds / 1000
+    for limit, unit_s, unit in _UNITS:
+        if seconds < limit:
+            return f"{seconds / unit_s:.0f} {unit}"
+    return f"{seconds / 86_400:,.0f} days"
 
 
 def command(*words: str | int) -> str:

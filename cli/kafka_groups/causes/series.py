@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafka_groups.causes.evidence import LogTime, PartitionPoll, PartitionPolls
 from kafka_groups.causes.finding import Since
@@ -52,6 +52,24 @@ def moves(polls: PartitionPolls) -> list[PartitionPoll]:
     return [after for before, after in pairwise(seen) if after.committed != before.committed]
 
 
+class Step(NamedTuple):
+    """Two polls, one after the other, that both know the commit and the log end."""
+
+    before: PartitionPoll
+    after: PartitionPoll
+
+    @property
+    def back(self) -> int:
+        """Return by how many records the commit went backwards; negative if it went on."""
+        return (self.before.committed or 0) - (self.after.committed or 0)
+
+
+def step_back(polls: PartitionPolls) -> Step | None:
+    """Return the last step at which the commit went backwards; None without, or if the log ended below the commit."""
+    back = [step for step in (Step(*pair) for pair in pairwise(with_commits(polls))) if step.back > 0]
+    return back[-1] if back and (back[-1].after.log_end or 0) >= (back[-1].before.committed or 0) else None
+
+
 def is_still(polls: PartitionPolls) -> bool:
     """Return whether the commit is the same at two polls or more, and at all of them."""
     seen = with_commits(polls)
@@ -74,6 +92,26 @@ def unread_since(polls: PartitionPolls, log_times: Sequence[LogTime] = ()) -> Si
     return Since(max(before, default=None), min(after, default=last.at_ms))
 
 
+def held_since(states: Sequence[tuple[int, bool]]) -> Since:
+    """Return since when something holds, by whether it held at each time; it holds at the last one."""
+    first = len(states) - 1
+    while first > 0 and states[first - 1][1]:
+        first -= 1
+    return Since(states[first - 1][0] if first > 0 else None, states[first][0])
+
+
+def moves_at_all(series: Iterable[PartitionPolls]) -> bool:
+    """Return whether the commit of a partition moved."""
+    return any(map(moves, series))
+
+
+def stands_still(series: Iterable[PartitionPolls]) -> bool:
+    """Return whether no commit moves, although records wait and others are written."""
+    known = [polls for polls in series if len(with_commits(polls)) > 1]
+    has_work = any(lag_of(polls) and produced(polls) for polls in known)
+    return has_work and all(map(is_still, known))
+
+
 def unmoved_since(polls: PartitionPolls) -> Since:
     """Return when the commit became what it is: between two polls, or before the first one."""
     seen = with_commits(polls) or list(polls)
@@ -88,3 +126,23 @@ def middle(values: Iterable[float]) -> float:
     """Return the median; 0.0 of nothing."""
     known = list(values)
     return median(known) if known else 0.0
+
+
+def nearest(polls: PartitionPolls, at_ms: int) -> PartitionPoll:
+    """Return the poll of a partition that is nearest to a time."""
+    return min(polls, key=lambda poll: abs(poll.at_ms - at_ms))
+
+
+def is_unread_since(polls: PartitionPolls, at_ms: int, *, markers: int = 0) -> bool:
+    """Return whether a record that was there at a time is still unread; False if an offset is unknown.
+
+    `markers` is the number of unread offsets that may be markers of transactions, which no consumer reads.
+    """
+    end = nearest(polls, at_ms).log_end
+    committed = polls[-1].committed
+    return end is not None and committed is not None and committed < end - markers
+
+
+def span(polls: PartitionPolls, from_ms: int, to_ms: int) -> PartitionPolls:
+    """Return the two polls of a partition that are nearest to two times."""
+    return nearest(polls, from_ms), nearest(polls, to_ms)

@@ -7,7 +7,15 @@ from typing import Final
 
 from kafka_groups.checks.metadata_versions import NEWEST_RELEASE, describe_level, release_of
 from kafka_groups.protocol.features import Features
-from kafka_groups.protocol.messages import ALL, API_VERSIONS, DESCRIBE_CLUSTER, SASL_AUTHENTICATE, SASL_HANDSHAKE, Api
+from kafka_groups.protocol.messages import (
+    ALL,
+    API_VERSIONS,
+    DESCRIBE_CLUSTER,
+    DESCRIBE_PRODUCERS,
+    SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
+    Api,
+)
 
 METADATA_VERSION: Final = "metadata.version"
 # The features that decide which kinds of group a cluster has.
@@ -35,8 +43,11 @@ _USES: Final[Mapping[str, str]] = {
     "OffsetDelete": "delete-offsets",
     "OffsetFetch": "offsets and lag",
 }
-# The connection itself needs these; DescribeCluster has an older API in its place.
-_NOT_NAMED: Final = frozenset({API_VERSIONS.name, SASL_HANDSHAKE.name, SASL_AUTHENTICATE.name, DESCRIBE_CLUSTER.name})
+# The connection itself needs the first three; DescribeCluster has an older API in its place, and no command needs
+# DescribeProducers: it makes what is known of an open transaction certain.
+_NOT_NAMED: Final = frozenset(
+    api.name for api in (API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE, DESCRIBE_CLUSTER, DESCRIBE_PRODUCERS)
+)
 
 
 def missing_apis(versions: Mapping[int, tuple[int, int]]) -> list[Api]:

@@ -19,9 +19,9 @@ def schema(*, command: str) -> None:
     """Print the JSON Schema of a command's documents.
 
     The documents are those of --format json; the schema follows draft 2020-12. COMMAND is list, describe, offsets,
-    lag, check, wait, orphans, reset, delete, delete-offsets, remove-members, undo, undo-list (of undo --list), plan (of
-    --export FILE.json), or pipeline- and one of ingest, sample, backfill, build, report, tables, compact, doctor. The
-    rows of --format ndjson are under "$defs". Keys are only ever added.
+    lag, why, check, wait, orphans, reset, delete, delete-offsets, remove-members, undo, undo-list (of undo --list),
+    plan (of --export FILE.json), or pipeline- and one of ingest, sample, backfill, build, report, tables, compact,
+    doctor. The rows of --format ndjson are under "$defs". Keys are only ever added.
 
     Needs no cluster.
 

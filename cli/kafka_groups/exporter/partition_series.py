@@ -67,7 +67,7 @@ class PartitionSeries:
             yield description, rows
 
     def take(self, groups: Iterable[str]) -> dict[str, list[bytes]]:
-        """Return the lines of these groups by metric, in parts, and of those that were joined. Forget all of them."""
+        """Return the lines of these groups by metric, in parts, and the lines that are joined already. Forget all."""
         rest = (group for group in groups if group in self.lines)
         while chunk := [*islice(rest, _CHUNK)]:
             self._join(chunk)

@@ -8,10 +8,12 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafka_groups.exporter.cluster_poll import ClusterPoll
 
+# The share of a scrape's time for requests: what a silent broker left unknown is served with the rest before its end.
+_REQUESTS_SHARE: Final = 0.8
 Poll = Callable[[float | None], ClusterPoll]
 
 
@@ -105,7 +107,7 @@ class ScheduledPolls:
                 self._wanted_until = None
                 self._release_samples()
             began = self._clock()
-            poll = self._poll(None if until is None else max(0.0, until - began))
+            poll = self._poll(None if until is None else _REQUESTS_SHARE * max(0.0, until - began))
             next_at = max(began + (self._schedule.interval_s or 0.0), self._clock())
             with self._changed:
                 self._last = poll

@@ -42,6 +42,8 @@ class NoteKind(StrEnum):
     KNOWN_RESET = "known_reset"
     RETENTION_UNKNOWN = "retention_unknown"
     SAME_CLUSTER = "same_cluster"
+    OTHER_GROUPS_SAMPLED = "other_groups_sampled"
+    TROUBLE = "trouble"
 
 
 class Note(NamedTuple):

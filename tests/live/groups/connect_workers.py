@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from kafka_groups.sandbox.applications import CONNECT_WORKER, connect_properties, sink_config, source_config
@@ -30,12 +31,16 @@ CONNECTOR = -1
 
 @dataclass(kw_only=True)
 class ConnectWorkers:
-    """Workers of one group, by number, and the ports of their REST interfaces."""
+    """Workers of one group, by number, and the ports of their REST interfaces.
+
+    `settings` are those of the workers that differ from the sandbox's.
+    """
 
     bootstrap: str
     group: str
     instances: Instances
     ports: Mapping[int, int]
+    settings: Mapping[str, str] = field(default_factory=dict)
     _tasks: dict[str, int] = field(default_factory=dict, init=False)
 
     @property
@@ -50,7 +55,7 @@ class ConnectWorkers:
     def start(self, number: int) -> None:
         """Start a worker."""
         settings = connect_properties(self.bootstrap, self.group, number, port=self.ports[number])
-        self.instances.start(number, settings)
+        self.instances.start(number, {**settings, **self.settings})
 
     def stop(self, number: int) -> None:
         """Shut a worker down cleanly: it leaves the group, and its tasks are given to others after 3 s."""
@@ -124,7 +129,13 @@ class ConnectWorkers:
 
 @contextmanager
 def connect_pair(
-    bootstrap: str, directory: Path, *, version: str, topic: str, name: str | None = None
+    bootstrap: str,
+    directory: Path,
+    *,
+    version: str,
+    topic: str,
+    name: str | None = None,
+    settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[ConnectWorkers]:
     """Yield two balanced workers with two sources of one task each, and a sink with two tasks.
 
@@ -134,7 +145,7 @@ def connect_pair(
     kafka = find_program(connect_artifacts(parse_version(version)), report=lambda _: None)
     ports = dict(enumerate(free_ports(2), start=1))
     instances = Instances(kafka=kafka, main=CONNECT_WORKER, directory=directory)
-    workers = ConnectWorkers(bootstrap=bootstrap, group=group, instances=instances, ports=ports)
+    workers = ConnectWorkers(bootstrap=bootstrap, group=group, instances=instances, ports=ports, settings=settings)
     try:
         for number in ports:
             workers.start(number)

@@ -1,4 +1,4 @@
-"""Transactions that commit offsets and stay open."""
+"""Transactions that write records or commit offsets."""
 
 from __future__ import annotations
 
@@ -26,3 +26,24 @@ def open_transaction(bootstrap: str, group: str, topic: str, *, offset: int) -> 
         producer.abort_transaction(_TIMEOUT_S)
     finally:
         consumer.close()
+
+
+def begin_transaction(bootstrap: str, transactional_id: str, topic: str, *, partition: int) -> Producer:
+    """Write a record in a transaction, and return its producer; the transaction stays open as long as it lives."""
+    producer = Producer(client_properties(bootstrap) | {"transactional.id": transactional_id})
+    producer.init_transactions(_TIMEOUT_S)
+    producer.begin_transaction()
+    producer.produce(topic, b"open", partition=partition)
+    producer.flush(_TIMEOUT_S)
+    return producer
+
+
+def commit_records(bootstrap: str, transactional_id: str, topic: str, *, partitions: int, records: int) -> None:
+    """Write records to each partition in one transaction, and commit it."""
+    producer = Producer(client_properties(bootstrap) | {"transactional.id": transactional_id})
+    producer.init_transactions(_TIMEOUT_S)
+    producer.begin_transaction()
+    for partition in range(partitions):
+        for _ in range(records):
+            producer.produce(topic, b"committed", partition=partition)
+    producer.commit_transaction(_TIMEOUT_S)

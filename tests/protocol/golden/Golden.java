@@ -52,6 +52,7 @@ public final class Golden {
             new Spoken("DescribeCluster", 0, 1),
             new Spoken("DescribeConfigs", 1, 4),
             new Spoken("DescribeGroups", 0, 6),
+            new Spoken("DescribeProducers", 0, 0),
             new Spoken("DescribeShareGroupOffsets", 0, 1),
             new Spoken("FindCoordinator", 0, 6),
             new Spoken("LeaveGroup", 0, 5),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         DescribeClusterHandler,
     )
     from kafka_groups.admin.handlers.describe_features import DescribeFeaturesHandler
+    from kafka_groups.admin.handlers.describe_producers import DescribeProducersHandler
     from kafka_groups.admin.handlers.describe_topic_configs import DescribeTopicConfigsHandler
     from kafka_groups.admin.handlers.describe_topics import DescribeTopicsHandler
     from kafka_groups.admin.handlers.list_consumer_group_offsets import ListConsumerGroupOffsetsHandler
@@ -41,6 +42,7 @@ _MODULES: Final = {
     "DeleteShareGroupOffsetsHandler": "delete_share_group_offsets",
     "DescribeClusterHandler": "describe_cluster",
     "DescribeFeaturesHandler": "describe_features",
+    "DescribeProducersHandler": "describe_producers",
     "DescribeTopicConfigsHandler": "describe_topic_configs",
     "DescribeTopicsHandler": "describe_topics",
     "Features": "describe_features",
@@ -66,6 +68,7 @@ __all__ = [
     "DeleteShareGroupOffsetsHandler",
     "DescribeClusterHandler",
     "DescribeFeaturesHandler",
+    "DescribeProducersHandler",
     "DescribeTopicConfigsHandler",
     "DescribeTopicsHandler",
     "Features",

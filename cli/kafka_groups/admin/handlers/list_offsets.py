@@ -65,14 +65,14 @@ class ListOffsetsHandler:
         return Failure.of(error, topic=key.topic, partition=key.partition, broker=broker)
 
 
-def add_partition(result: ApiResult[K, V], key: K, code: int, value: V) -> None:
-    """Add the key of a partition to the result by its error code."""
+def add_partition(result: ApiResult[K, V], key: K, code: int, value: V, message: str | None = None) -> None:
+    """Add the key of a partition to the result by its error code; `message` is that of the broker, if it has one."""
     if code == 0:
         result.completed[key] = value
     elif code in _UNMAPPED:
         # Only the lookup of leaders knows whether the partition was deleted.
-        result.unmapped[key] = str(broker_error(code))
+        result.unmapped[key] = str(broker_error(code, message))
     elif error_code(code).retriable:
-        result.retriable[key] = str(broker_error(code))
+        result.retriable[key] = str(broker_error(code, message))
     else:
-        result.failed[key] = broker_error(code)
+        result.failed[key] = broker_error(code, message)

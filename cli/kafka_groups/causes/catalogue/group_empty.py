@@ -6,62 +6,48 @@ from collections.abc import Iterator
 from typing import Final
 
 from kafka_groups.causes.cause import Cause, Order
-from kafka_groups.causes.evidence import Evidence, GroupPoll, Need
-from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding, Since
+from kafka_groups.causes.emptiness import empty_since, is_abandoned, is_empty, last_with_members
+from kafka_groups.causes.evidence import Evidence, Need
+from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding
+from kafka_groups.causes.membership import described_polls, lives_of, member_fact
 from kafka_groups.causes.sentences import count, name_member, name_time
 from kafka_groups.causes.series import total_lag
-from kafka_groups.kinds import STATES_WITHOUT_MEMBERS
+
+_MAX_LEAVERS: Final = 5
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    """Yield a finding if the group is Empty or Dead, and had members at some time: a type, or polls that saw them."""
+    """Yield a finding if the group is Empty or Dead, had members at some time, and nobody reads it."""
+    left = last_with_members(evidence)
+    has_had_members = left is not None or evidence.kind.has_had_members
+    if not (is_empty(evidence) and has_had_members and is_abandoned(evidence)):
+        return
+    state = evidence.last.group.state
+    since = empty_since(evidence)
     lag = total_lag(evidence.open_partitions())
-    if evidence.last.group.state not in STATES_WITHOUT_MEMBERS or not lag:
-        return
-    with_members = [poll for poll in evidence.polls if poll.group.members]
-    if not with_members and not evidence.last.group.protocol_type:
-        return
-    since = _since(evidence, with_members)
-    leavers = _facts_of_leavers(with_members, since)
+    leavers = _facts_of_leavers(evidence)
     yield Finding(
-        summary=_summarize(leavers, lag, evidence.last.group.state),
+        summary=_summarize(leavers, lag, state),
         certainty=Certainty.CERTAIN,
-        facts=(
-            *leavers,
-            Fact(f"The group is {evidence.last.group.state} and has no members.", at_ms=evidence.last.at_ms),
-        ),
-        refuted_by="A member that joins: the next description would show it.",
+        facts=(*leavers, Fact(f"The group is {state} and has no members.", at_ms=evidence.last.at_ms)),
+        refuted_by="A member that joins, such as at the next run of a scheduled job.",
         next_step="Start the application again; if it should run, its own log says why it ended.",
-        next_command=None,
         since=since,
         explains=evidence.unexplained,
         lag=lag,
     )
 
 
-def _since(evidence: Evidence, with_members: list[GroupPoll]) -> Since:
-    empty_polls = [poll.at_ms for poll in evidence.polls if not poll.group.members]
-    if not with_members:
-        return Since(None, empty_polls[0])
-    left_ms = with_members[-1].at_ms
-    return Since(left_ms, min(at_ms for at_ms in empty_polls if at_ms > left_ms))
-
-
-def _facts_of_leavers(with_members: list[GroupPoll], since: Since) -> tuple[Fact, ...]:
-    """Return a fact for each member of the last poll that saw some."""
-    if not with_members:
-        return ()
-    between = f"between {name_time(with_members[-1].at_ms)} and {name_time(since.latest_ms)}"
+def _facts_of_leavers(evidence: Evidence) -> tuple[Fact, ...]:
+    """Return a fact for each of the last members that polls saw leave, the last one at the end."""
     return tuple(
-        Fact(
-            f"{name_member(member)} left {between}.",
-            at_ms=since.latest_ms,
-            member_id=member.member_id,
-            client_id=member.client_id,
-            host=member.host,
-            epoch=member.epoch,
+        member_fact(
+            f"{name_member(life.member)} left between {name_time(life.last_ms)} and {name_time(life.left.latest_ms)}.",
+            life.member,
+            life.left.latest_ms,
         )
-        for member in with_members[-1].group.members
+        for life in lives_of(described_polls(evidence))[-_MAX_LEAVERS:]
+        if life.left is not None
     )
 
 

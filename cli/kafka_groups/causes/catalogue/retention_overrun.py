@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from kafka_groups.causes.cause import Cause, Order
 from kafka_groups.causes.evidence import Evidence, Need, PartitionPoll
-from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding
+from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding, Since
 from kafka_groups.causes.sentences import command, count, name_partition, name_partitions
 from kafka_groups.causes.series import total_lag
 from kafka_groups.model import TopicPartition
 
+# Kafka Streams deletes records of these topics once they are committed: a poll that fetched the commit just before the
+# log start sees one above the other.
+_PURGED: Final = "-repartition"
+
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    """Yield one finding for all partitions whose log starts above the commit, now or at an earlier poll."""
+    """Yield one finding for all partitions whose log starts above the commit, now or at an earlier poll.
+
+    They may be explained already: whatever stopped the group, these records are lost.
+    """
     lost: dict[TopicPartition, PartitionPoll] = {}
-    for key, polls in evidence.open_partitions().items():
+    for key, polls in evidence.partitions.items():
         below = [poll for poll in polls if lost_records(poll)]
-        if below:
+        if below and not (len(below) == 1 < len(polls) and key.topic.endswith(_PURGED)):
             lost[key] = below[-1]
     if not lost:
         return
@@ -38,6 +45,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             "--topic",
             topics[0],
         ),
+        since=_since(evidence, lost),
         explains=frozenset(lost),
         lag=total_lag({key: evidence.partitions[key] for key in lost}),
     )
@@ -48,6 +56,13 @@ def lost_records(poll: PartitionPoll) -> int:
     if poll.committed is None or poll.log_start is None:
         return 0
     return max(0, poll.log_start - poll.committed)
+
+
+def _since(evidence: Evidence, lost: Iterable[TopicPartition]) -> Since:
+    """Return when polls first saw a log that starts above the commit, and the poll before."""
+    seen = [poll.at_ms for key in lost for poll in evidence.partitions[key] if lost_records(poll)]
+    before = [poll.at_ms for key in lost for poll in evidence.partitions[key] if poll.at_ms < min(seen)]
+    return Since(max(before, default=None), min(seen))
 
 
 def _fact(key: TopicPartition, poll: PartitionPoll) -> Fact:

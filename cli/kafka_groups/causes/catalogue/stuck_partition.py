@@ -1,64 +1,77 @@
-"""One partition does not move, although others of the same member do: a record may be poison."""
+"""One partition does not move, although its member keeps up with others: a record may be poison."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from kafka_groups.causes.cause import Cause, Order
 from kafka_groups.causes.evidence import Evidence, Need
-from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding
+from kafka_groups.causes.facts import lag_fact, member_fact
+from kafka_groups.causes.finding import CauseKind, Certainty, Finding
 from kafka_groups.causes.owners import owners
-from kafka_groups.causes.sentences import console_consumer, name_member, name_partition, name_time
-from kafka_groups.causes.series import consumed, is_still, lag_of, unmoved_since
+from kafka_groups.causes.pace import BEHIND_MS, STOPPED_MS, busy_partitions, keeps_up, waits
+from kafka_groups.causes.sentences import console_consumer, name_duration, name_partition
+from kafka_groups.causes.series import is_still, lag_of, moves, unmoved_since
 from kafka_groups.model import Member, TopicPartition
 
-_POLLS_OF_STRONG: Final = 6
+# Below this time a partition is not compared with others: a commit interval may be as long.
+_SHORT_WAIT_MS: Final = 20_000
+_OFTEN: Final = 3
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    """Yield a finding for each partition that stands still beside a partition of the same member that moves."""
+    """Yield a finding for each partition that stands still beside partitions that keep up.
+
+    The same member owns these, or others do if it has no other partition with new records.
+    """
     owned = owners(evidence.last.group)
-    reading = [key for key, polls in evidence.partitions.items() if key in owned and consumed(polls) > 0]
-    moving = {owned[key].member_id for key in reading}
-    stuck = [
-        key
-        for key, polls in evidence.open_partitions().items()
-        if is_still(polls) and lag_of(polls) and key in owned and owned[key].member_id in moving
-    ]
-    for key in sorted(stuck, key=lambda key: -lag_of(evidence.partitions[key])):
-        yield _describe(evidence, key, owned[key])
+    waited = {key: _wait(evidence, key) for key, polls in evidence.open_partitions().items() if is_still(polls)}
+    stuck = {key for key, wait_ms in waited.items() if key in owned and wait_ms >= BEHIND_MS}
+    beside: dict[str, set[TopicPartition]] = {}
+    for key in owned.keys() - stuck:
+        beside.setdefault(owned[key].member_id, set()).add(key)
+    busy = Counter(owned[key].member_id for key in busy_partitions(evidence) if key in owned)
+    others_keep_up = bool(stuck) and _moves_of(evidence, owned.keys() - stuck) > 0
+    for key in sorted(stuck, key=lambda key: (-lag_of(evidence.partitions[key]), key)):
+        owner = owned[key]
+        if most := _moves_of(evidence, beside.get(owner.member_id, set())):
+            certainty = Certainty.STRONG if most > 1 else Certainty.LIKELY
+            yield _describe(evidence, key, owner, "other partitions of the same member move", certainty)
+        elif others_keep_up and waited[key] >= STOPPED_MS and busy[owner.member_id] <= 1:
+            words = "the other members move, and its own has nothing else to read: it may hang"
+            yield _describe(evidence, key, owner, words, Certainty.LIKELY)
 
 
-def _describe(evidence: Evidence, key: TopicPartition, owner: Member) -> Finding:
+def _wait(evidence: Evidence, key: TopicPartition) -> int:
+    return waits(evidence.partitions[key], evidence.log_times.get(key, ()))[-1]
+
+
+def _moves_of(evidence: Evidence, keys: AbstractSet[TopicPartition]) -> int:
+    """Return the most moves of one of these; 0 if one that moves is behind, as its member may read them in turn."""
+    moving = {key: polls for key in keys if moves(polls := evidence.partitions.get(key, ()))}
+    if not all(keeps_up(polls, evidence.log_times.get(key, ())) for key, polls in moving.items()):
+        return 0
+    return max((len(moves(polls)) for polls in moving.values()), default=0)
+
+
+def _describe(evidence: Evidence, key: TopicPartition, owner: Member, beside: str, certainty: Certainty) -> Finding:
     polls = evidence.partitions[key]
-    last = polls[-1]
-    committed = last.committed or 0
-    since = unmoved_since(polls)
+    committed = polls[-1].committed or 0
+    waited = f"{name_duration(_wait(evidence, key))} or longer"
     return Finding(
-        summary=f"{name_partition(key)} stays at offset {committed:,}, while other partitions of the same member move.",
-        certainty=Certainty.STRONG if len(polls) >= _POLLS_OF_STRONG else Certainty.LIKELY,
+        summary=f"{name_partition(key)} stays at offset {committed:,}, while {beside}.",
+        certainty=certainty,
         facts=(
-            Fact(
-                f"{name_partition(key)} has been at {committed:,} since {name_time(since.latest_ms)} or longer.",
-                at_ms=last.at_ms,
-                topic=key.topic,
-                partition=key.partition,
-                offset=committed,
-            ),
-            Fact(
-                f"{name_member(owner)} owns it, and reads its other partitions.",
-                at_ms=last.at_ms,
-                member_id=owner.member_id,
-                client_id=owner.client_id,
-                host=owner.host,
-                epoch=owner.epoch,
-            ),
+            lag_fact(key, polls),
+            member_fact(owner, f"owns it; the record at {committed:,} has waited for {waited}.", polls[-1].at_ms),
         ),
         refuted_by="The offset moves, or the record at it was processed and not committed.",
         next_step=f"Look at the record at offset {committed:,}: the application may fail on it each time.",
         next_command=console_consumer(evidence.bootstrap_server, key, committed),
-        since=since,
+        since=unmoved_since(polls),
         explains=frozenset({key}),
         lag=lag_of(polls),
     )
@@ -69,7 +82,7 @@ CAUSE: Final = Cause(
     title="a partition stands still, and others of the same member do not",
     kind=CauseKind.TROUBLE,
     order=Order.PARTIAL,
-    needs=(Need.MEMBERS, Need.COMMITS, Need.LOG_ENDS),
+    needs=(Need.MEMBERS, Need.COMMITS, Need.LOG_ENDS, Need.LOG_TIMES),
     find=find,
     place=1,
 )

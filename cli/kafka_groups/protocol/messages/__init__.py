@@ -8,6 +8,7 @@ from kafka_groups.protocol.messages.delete_share_group_offsets import DELETE_SHA
 from kafka_groups.protocol.messages.describe_cluster import DESCRIBE_CLUSTER
 from kafka_groups.protocol.messages.describe_configs import DESCRIBE_CONFIGS
 from kafka_groups.protocol.messages.describe_groups import DESCRIBE_GROUPS
+from kafka_groups.protocol.messages.describe_producers import DESCRIBE_PRODUCERS
 from kafka_groups.protocol.messages.describe_share_group_offsets import DESCRIBE_SHARE_GROUP_OFFSETS
 from kafka_groups.protocol.messages.find_coordinator import FIND_COORDINATOR
 from kafka_groups.protocol.messages.leave_group import LEAVE_GROUP
@@ -32,6 +33,7 @@ ALL: tuple[Api, ...] = (
     DESCRIBE_CLUSTER,
     DESCRIBE_CONFIGS,
     DESCRIBE_GROUPS,
+    DESCRIBE_PRODUCERS,
     DESCRIBE_SHARE_GROUP_OFFSETS,
     FIND_COORDINATOR,
     LEAVE_GROUP,
@@ -57,6 +59,7 @@ __all__ = [
     "DESCRIBE_CLUSTER",
     "DESCRIBE_CONFIGS",
     "DESCRIBE_GROUPS",
+    "DESCRIBE_PRODUCERS",
     "DESCRIBE_SHARE_GROUP_OFFSETS",
     "FIND_COORDINATOR",
     "LEAVE_GROUP",

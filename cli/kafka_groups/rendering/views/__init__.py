@@ -18,6 +18,7 @@ def view_schemas() -> Mapping[str, Schema]:
     from kafka_groups.rendering.views.orphans import orphans_schema
     from kafka_groups.rendering.views.plan import plan_schema
     from kafka_groups.rendering.views.runs import runs_schema
+    from kafka_groups.rendering.views.why import why_schema
 
     changes = {command: view.schema(command) for command, view in CHANGE_VIEWS.items()}
     return {
@@ -25,6 +26,7 @@ def view_schemas() -> Mapping[str, Schema]:
         "describe": describe_schema(),
         "offsets": offsets_schema(),
         "lag": lag_schema(),
+        "why": why_schema(),
         "check": checks_schema(),
         "wait": lag_schema("wait"),
         "orphans": orphans_schema(),

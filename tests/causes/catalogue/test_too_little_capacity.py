@@ -1,0 +1,46 @@
+"""A group that reads less than is written."""
+
+from kafka_groups.causes.catalogue.too_little_capacity import find
+from kafka_groups.causes.finding import Certainty
+from tests.causes.observed_group import ObservedGroup, description, line, member
+
+
+def _group(*, reads: int, members: int = 2) -> ObservedGroup:
+    owners = [member(f"m{n}", {"orders": range(n, 4, members)}) for n in range(members)]
+    group = ObservedGroup(*[description(*owners)] * 6)
+    for number in range(4):
+        group.partition("orders", number, committed=line(5_000, reads), ends=line(10_000, 100))
+        group.log_times("orders", number, (60, 8_800), (300, 4_000))
+    return group
+
+
+def test_a_group_that_reads_half_of_what_is_written_needs_twice_its_capacity() -> None:
+    (finding,) = find(_group(reads=50).all_unexplained())
+    assert finding.summary == (
+        "The group reads 40 records/s of 80 records/s that are written to 4 partitions: "
+        "it needs 2.0 times its capacity."
+    )
+    assert finding.certainty is Certainty.STRONG
+    assert finding.next_step == "Add members: 4 partitions allow 2.0 times the 2 members of now."
+
+
+def test_members_alone_may_not_suffice() -> None:
+    (finding,) = find(_group(reads=20).all_unexplained())
+    assert "not enough alone" in finding.next_step
+
+
+def test_a_member_for_each_partition_leaves_no_gain_by_members() -> None:
+    (finding,) = find(_group(reads=50, members=4).all_unexplained())
+    assert "a member of its own" in finding.next_step
+
+
+def test_a_group_behind_that_reads_as_much_as_is_written_is_not_slow() -> None:
+    assert not [*find(_group(reads=100).all_unexplained())]
+
+
+def test_a_group_that_reads_nothing_has_no_factor() -> None:
+    assert not [*find(_group(reads=0).all_unexplained())]
+
+
+def test_a_lag_that_grows_at_each_commit_needs_no_earlier_log_ends() -> None:
+    assert [*find(_group(reads=50).with_evidence(log_times={}).all_unexplained())]

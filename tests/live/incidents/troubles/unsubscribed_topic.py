@@ -1,0 +1,21 @@
+"""An application does not read one of its topics any more, and its commits on it stay."""
+
+from tests.live.incidents.stage import Incident, Stage, end
+
+
+def inject(stage: Stage) -> None:
+    """Start the application again with one topic less."""
+    partitions = stage.random.choice([1, 3])
+    stage.make_topic(partitions)
+    dropped = stage.make_topic(partitions, topic=f"{stage.topic}-dropped")
+    rate = stage.random.choice([5, 20])
+    for topic in (stage.topic, dropped):
+        stage.produce(dict.fromkeys(range(partitions), rate), topic=topic)
+    before = stage.start_application(topics=f"{stage.topic},{dropped}", commit_interval=0.5)
+    stage.await_commits(partitions, topic=dropped)
+    end(before)
+    stage.start_application(commit_interval=stage.random.choice([0.5, 2.0]))
+    stage.await_assignment(members=1)
+
+
+INCIDENT = Incident("not_subscribed", inject, is_exact=True)
