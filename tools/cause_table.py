@@ -9,7 +9,7 @@ from kafka_groups.causes.catalogue import CAUSES
 from kafka_groups.causes.cause import Cause, Due
 
 PAGE: Final = "docs/why.md"
-_HEAD: Final = "| cause | meaning | kind | seen |\n|---|---|---|---|\n"
+_HEAD: Final = "| cause | meaning | kind | seen | needs |\n|---|---|---|---|---|\n"
 _SEEN: Final = {Due.LIVE: "in polls", Due.HISTORY: "in a history"}
 
 
@@ -24,4 +24,5 @@ def with_table(text: str) -> str:
 
 
 def _row(cause: Cause) -> str:
-    return f"| `{cause.name}` | {cause.title} | {cause.kind} | {_SEEN[cause.due]} |\n"
+    needs = ", ".join(need.replace("_", " ") for need in cause.needs)
+    return f"| `{cause.name}` | {cause.title} | {cause.kind} | {_SEEN[cause.due]} | {needs} |\n"

@@ -55,6 +55,7 @@ _OPTION_USES: Final[Mapping[str, str]] = {
     "--config": "The connection properties. Read, and so are the files of certificates and keys that it names.",
     "--polls": "The last polls of each partition. Read if it exists, and replaced after each poll.",
     "--metrics-file": "The metrics. Replaced in one step.",
+    "--web-config": "TLS and users of the HTTP server. Read for each connection, and so are the files that it names.",
     "--from-file": "A plan of this tool. Read; - is stdin.",
     "--export": "The plan. Replaced in one step before anything is executed; - is stdout.",
     "--journal": f"The records of runs, instead of in the directory above. {_RECORDED}",

@@ -33,8 +33,7 @@ class LazyCommand(NamedTuple):
 _COMMANDS: Final = {
     "list": LazyCommand("kafka_groups.commands.list_groups:list_groups", "List groups of every kind."),
     "describe": LazyCommand(
-        "kafka_groups.commands.describe:describe",
-        "Describe groups: offsets and lag, members, state or topology.",
+        "kafka_groups.commands.describe:describe", "Describe groups: offsets and lag, members, state or topology."
     ),
     "offsets": LazyCommand("kafka_groups.commands.offsets:offsets", "List offsets of groups, by partition."),
     "lag": LazyCommand("kafka_groups.commands.lag:lag", "Show how far groups are behind, the worst first."),
@@ -51,6 +50,7 @@ _COMMANDS: Final = {
         "kafka_groups.commands.remove_members:remove_members", "Remove members from a group."
     ),
     "undo": LazyCommand("kafka_groups.commands.undo:undo", "Restore the commits before a change."),
+    "exporter": LazyCommand("kafka_groups.commands.exporter:exporter", "Serve the lag of groups to Prometheus."),
     "pipeline": LazyCommand("kafka_groups.cli:pipeline", "Keep the history of groups in tables, and report on it."),
     "schema": LazyCommand("kafka_groups.commands.schema:schema", "Print the JSON Schema of a command's documents."),
     "sandbox": LazyCommand(

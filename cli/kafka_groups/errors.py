@@ -7,6 +7,7 @@ KafkaGroupsError                  carries the exit code of the command
 ├── JournalError                  a journal of changes cannot be written or read (exit 1)
 ├── PollsFileError                a file for --polls cannot be used (exit 2)
 ├── ExportError                   a file cannot be written (exit 1)
+├── ListenError                   the exporter cannot listen on its address (exit 1)
 ├── UnwrittenResultError          stdout cannot be written after changes were made (exit 3)
 ├── IncompleteResultError         some items failed (exit 3), or all of them (exit 1)
 ├── CheckFailedError              a condition of the user holds, or does not (exit 4)
@@ -88,6 +89,10 @@ class PollsFileError(KafkaGroupsError):
 
 class ExportError(KafkaGroupsError):
     """A file beside the output that cannot be written: a plan, polls, metrics."""
+
+
+class ListenError(KafkaGroupsError):
+    """An address that the exporter cannot listen on."""
 
 
 class UnwrittenResultError(KafkaGroupsError):

@@ -112,6 +112,7 @@ _OWN: Final[Mapping[str, Meanings]] = MappingProxyType(
         "orphans": _meanings(
             "all was read, or no group matches", "nothing could be read, or a file cannot be written", _SOME_FAILED
         ),
+        "exporter": MappingProxyType({ExitCode.FAILED: "the address cannot be used"}),
         "reset": _CHANGE,
         "delete": _CHANGE,
         "delete-offsets": _CHANGE,

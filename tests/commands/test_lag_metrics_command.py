@@ -26,13 +26,16 @@ def test_openmetrics_has_a_sample_of_each_group(mocker: MockerFixture) -> None:
     outcome = run("lag", "--format", "openmetrics")
     assert (outcome.exit_code, outcome.stderr) == (0, NOTE)
     lines = outcome.stdout.splitlines()
-    assert 'kafka_groups_lag_by_group_messages{cluster="fake",group="behind"} 100' in lines
-    assert 'kafka_groups_lag_by_group_lost_messages{cluster="fake",group="lost"} 7' in lines
-    assert 'kafka_groups_lag_by_group_state{cluster="fake",group="lost",state="Empty"} 1' in lines
+    state = "kafka_groups_group_state"
+    assert 'kafka_groups_group_lag_messages{cluster="fake",group="behind",type="Classic"} 100' in lines
+    assert 'kafka_groups_group_lost_messages{cluster="fake",group="lost",type="Classic"} 7' in lines
+    assert f"# TYPE {state} stateset" in lines
+    assert f'{state}{{cluster="fake",group="lost",type="Classic",{state}="Empty"}} 1' in lines
+    assert f'{state}{{cluster="fake",group="lost",type="Classic",{state}="Stable"}} 0' in lines
     assert lines[-4:] == [
-        "# TYPE kafka_groups_lag_read_timestamp_seconds gauge",
-        "# HELP kafka_groups_lag_read_timestamp_seconds When the values were read, in seconds since 1970.",
-        "kafka_groups_lag_read_timestamp_seconds 1700000000.250",
+        "# HELP kafka_groups_poll_timestamp_seconds When the last poll ended, in seconds since 1970.",
+        "# TYPE kafka_groups_poll_timestamp_seconds gauge",
+        'kafka_groups_poll_timestamp_seconds{cluster="fake"} 1700000000.250',
         "# EOF",
     ]
 
@@ -44,8 +47,10 @@ def test_a_metrics_file_is_written_beside_the_output(tmp_path: Path) -> None:
     assert outcome.exit_code == 3
     assert outcome.stdout.splitlines()[1].startswith("lost,u,0,3,")
     text = file.read_text()
-    assert 'kafka_groups_lag_by_partition_messages{cluster="fake",group="lost",topic="u",partition="0"} 17' in text
-    assert 'kafka_groups_lag_failures{cluster="fake"} 1\n' in text
+    labels = '{cluster="fake",group="lost",topic="u",partition="0",type="Classic"}'
+    assert f"kafka_groups_partition_lag_messages{labels} 17\n" in text
+    assert 'kafka_groups_poll_failures{cluster="fake"} 1\n' in text
+    assert "# EOF" not in text
     assert [path.name for path in tmp_path.iterdir()] == ["lag.prom"]
 
 
@@ -57,7 +62,7 @@ def test_the_metrics_of_a_cluster_that_cannot_be_reached_are_no_old_values(
     cluster.refuse(AuthenticationFailedError("refused"))
     assert run("lag", "--metrics-file", str(file)).exit_code == 1
     text = file.read_text()
-    assert 'kafka_groups_lag_failures{cluster="fake"} 1\n' in text
+    assert 'kafka_groups_poll_failures{cluster="fake"} 1\n' in text
     assert "group=" not in text
 
 
@@ -80,9 +85,9 @@ def test_a_group_that_can_lose_nothing_has_no_metric_of_a_margin(cluster: FakeCl
     cluster.end("emptied", 5, 100, starts=(5, 100))
     cluster.add("small", commits={("emptied", 0): 5, ("emptied", 1): 10})
     text = run("lag", "small", "lost", "--format", "openmetrics").stdout
-    assert 'retention_margin_messages{cluster="fake",group="lost"} 0' in text
-    assert 'retention_margin_messages{cluster="fake",group="small"}' not in text
-    assert 'lost_messages{cluster="fake",group="small"} 90' in text
+    assert 'retention_margin_messages{cluster="fake",group="lost",type="Classic"} 0' in text
+    assert 'retention_margin_messages{cluster="fake",group="small",type="Classic"}' not in text
+    assert 'lost_messages{cluster="fake",group="small",type="Classic"} 90' in text
 
 
 @pytest.mark.parametrize("is_there", [True, False])
@@ -123,25 +128,31 @@ def test_two_files_are_both_written(tmp_path: Path) -> None:
     files = tmp_path / "history", tmp_path / "metrics"
     assert run("lag", "lost", "--polls", str(files[0]), "--metrics-file", str(files[1])).exit_code == 0
     assert "kafka-groups/polls" in files[0].read_text()
-    assert files[1].read_text().endswith("# EOF\n")
+    text = files[1].read_text()
+    verdict = "kafka_groups_group_verdict"
+    assert f"# TYPE {verdict} gauge\n" in text
+    assert f'{verdict}{{cluster="fake",group="lost",type="Classic",{verdict}="UNKNOWN"}} 0\n' in text
+    assert f'{verdict}{{cluster="fake",group="lost",type="Classic",{verdict}="WARN"}} 1\n' in text
 
 
 @pytest.mark.parametrize("to_file", [True, False])
 def test_all_metrics_adds_the_log_offsets_of_partitions(tmp_path: Path, to_file: bool) -> None:
     file = tmp_path / "lag.prom"
     output = ("--metrics-file", str(file)) if to_file else ("--format", "openmetrics")
-    labels = '{cluster="fake",group="lost",topic="u",partition="0"}'
+    labels = '{cluster="fake",group="lost",topic="u",partition="0",type="Classic"}'
     texts = []
     for option in ((), ("--all-metrics",)):
         outcome = run("lag", "lost", "--by", "partition", *output, *option)
         assert outcome.exit_code == 0
         texts.append(file.read_text() if to_file else outcome.stdout)
     few, every = (text.splitlines() for text in texts)
-    added = {line for line in every if "{" in line} - {*few}
+    added = {line for line in every if "partition=" in line} - {*few}
     assert added == {
-        f"kafka_groups_lag_by_partition_{name}{labels} {value}"
+        f"kafka_groups_partition_{name}{labels} {value}"
         for name, value in (
             ("partitions_behind", 1),
+            ("uncommitted_partitions", 0),
+            ("lost_messages", 7),
             ("retention_margin_messages", 0),
             ("log_start_offset", 10),
             ("log_end_offset", 20),

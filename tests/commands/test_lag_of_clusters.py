@@ -66,6 +66,14 @@ def test_the_document_of_several_clusters_conforms_to_the_schema(profiles: Clust
     assert document["status"] == "partial"
 
 
+def test_one_note_names_the_command_for_the_worst_group_of_all_clusters(profiles: ClusterProfiles) -> None:
+    notes = json.loads(profiles.run("lag", *BOTH, "--format", "json").stdout)["notes"]
+    found = [(note["cluster"], note["group"], note["text"]) for note in notes if note["kind"] == "trouble"]
+    command = "kafka-groups why slow --profile west"
+    text = f"Group 'slow' has a lag and no members (3 more groups have trouble). To see why: {command}"
+    assert found == [("west", "slow", text)]
+
+
 def test_a_condition_judges_the_rows_of_all_clusters(profiles: ClusterProfiles) -> None:
     outcome = profiles.run("lag", *BOTH, "--top", "1", "--fail-if", "lag>90 and group==billing")
     text = "Error: the condition of --fail-if holds for 'billing' of east\n"
@@ -87,12 +95,12 @@ def test_a_condition_without_groups_is_not_checked(profiles: ClusterProfiles) ->
 def test_metrics_have_the_label_of_the_cluster(profiles: ClusterProfiles, tmp_path: Path) -> None:
     file = tmp_path / "metrics"
     several = profiles.run("lag", *BOTH, "--format", "openmetrics", "--metrics-file", str(file)).stdout
-    series = [line for line in several.splitlines() if line.startswith("kafka_groups_lag_by_group_messages{")]
-    assert 'kafka_groups_lag_by_group_messages{cluster="east",group="billing"} 95' in series
-    assert 'kafka_groups_lag_by_group_messages{cluster="west",group="billing"} 5' in series
+    series = [line for line in several.splitlines() if line.startswith("kafka_groups_group_lag_messages{")]
+    assert 'kafka_groups_group_lag_messages{cluster="east",group="billing",type="Classic"} 95' in series
+    assert 'kafka_groups_group_lag_messages{cluster="west",group="billing",type="Classic"} 5' in series
     assert set(series) <= set(file.read_text().splitlines())
     one = profiles.run("lag", "--profile", "west", "--format", "openmetrics").stdout
-    assert 'kafka_groups_lag_by_group_messages{cluster="west",group="billing"} 5' in one.splitlines()
+    assert 'kafka_groups_group_lag_messages{cluster="west",group="billing",type="Classic"} 5' in one.splitlines()
 
 
 @pytest.mark.parametrize("command", ["lag", "list"])
@@ -109,4 +117,9 @@ def test_a_signal_writes_what_ended(profiles: ClusterProfiles, west: ScriptedClu
     assert {group["cluster"] for group in document["groups"]} == {"east"}
     assert [(error["cluster"], error["name"]) for error in document["errors"]] == [("west", "INTERRUPTED")]
     assert (process.returncode, document["status"]) == (130, "partial")
-    assert [line.split(":")[0] for line in stderr.splitlines()] == ["west", "Error"]
+    # The note on groups with trouble is the first line of `lag`.
+    assert (
+        [line.split(":")[0] for line in stderr.splitlines()] == ["west", "Error"]
+        if command == "list"
+        else ["east", "west", "Error"]
+    )

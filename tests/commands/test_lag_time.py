@@ -89,15 +89,14 @@ def test_a_record_that_is_not_read_is_an_error_of_its_partition(cluster: FakeClu
 
 def test_metrics_have_the_time_lag_in_seconds_and_its_quality(cluster: FakeCluster) -> None:
     lines = run("lag", "--time", "--format", "openmetrics").stdout.splitlines()
-    assert 'kafka_groups_lag_by_group_time_lag_seconds{cluster="fake",group="behind"} 192.0' in lines
-    assert 'kafka_groups_lag_by_group_time_lag_quality{cluster="fake",group="behind",quality="exact"} 1' in lines
+    labels = 'cluster="fake",group="behind",type="Classic"'
+    quality = "kafka_groups_group_time_lag_quality"
+    assert f"kafka_groups_group_time_lag_seconds{{{labels}}} 192.0" in lines
+    assert f'{quality}{{{labels},{quality}="exact"}} 1' in lines
+    assert f'{quality}{{{labels},{quality}="unknown"}} 0' in lines
     cluster.records = {}
     lines = run("lag", "--time", "--format", "openmetrics").stdout.splitlines()
-    assert not [
-        line
-        for line in lines
-        if line.startswith('kafka_groups_lag_by_group_time_lag_seconds{cluster="fake",group="behind"}')
-    ]
+    assert not [line for line in lines if line.startswith(f"kafka_groups_group_time_lag_seconds{{{labels}}}")]
     assert "time_lag" not in run("lag", "--format", "openmetrics").stdout
 
 

@@ -74,7 +74,7 @@ def test_top_and_conditions_see_only_these_topics() -> None:
 
 def test_metrics_are_those_of_the_topics() -> None:
     text = run("lag", "--topic", "u", "--by", "topic", "--format", "openmetrics").stdout
-    assert 'kafka_groups_lag_by_topic_messages{cluster="fake",group="both",topic="u"} 17' in text
+    assert 'kafka_groups_topic_lag_messages{cluster="fake",group="both",topic="u",type="Classic"} 17' in text
     assert 'topic="t"' not in text
 
 

@@ -183,6 +183,7 @@ CASES: Mapping[NoteKind, Case] = {
     NoteKind.SUMMARY: Case("delete a"),
     NoteKind.KNOWN_RESET: Case("lag a", "a", prepare=poll_before_reset),
     NoteKind.RETENTION_UNKNOWN: Case("lag a --time", prepare=refuse_configurations),
+    NoteKind.TROUBLE: Case("lag a", "a"),
     NoteKind.OTHER_GROUPS_SAMPLED: Case("why a --samples 1", prepare=add_many_groups),
     NoteKind.WAITING: Case("wait nope --until lag<=0 --for 1ms", "nope"),
 }

@@ -92,8 +92,8 @@ def test_a_closed_pipe_does_not_keep_metrics_from_their_file(tmp_path: Path, out
         assert process.stderr is not None
         process.stdout.close()
         assert (process.stderr.read(), process.wait()) == ("", 0)
-    assert file.read_text().count("_by_group_messages{") == 3_001
-    assert file.read_text().endswith("# EOF\n")
+    assert file.read_text().count("_group_lag_messages{") == 3_001
+    assert "kafka_groups_poll_timestamp_seconds{" in file.read_text().splitlines()[-1]
 
 
 def test_json_is_valid_on_a_stream_with_an_ascii_encoding() -> None:

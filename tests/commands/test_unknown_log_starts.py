@@ -81,7 +81,7 @@ def test_a_wait_for_no_losses_does_not_take_the_losses_of_some_partitions_for_al
 
 def test_metrics_have_no_sample_of_them() -> None:
     text = run("lag", "--format", "openmetrics").stdout
-    assert 'kafka_groups_lag_by_group_messages{cluster="fake",group="g"} 140' in text
+    assert 'kafka_groups_group_lag_messages{cluster="fake",group="g",type="Classic"} 140' in text
     assert "lost_messages{" not in text
     assert "retention_margin_messages{" not in text
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import click
 import pytest
 
 from kafka_groups.causes.finding import CauseKind, Certainty
 from kafka_groups.commands.why_options import (
     Schedule,
     WhyOptions,
-    connection_words,
     holds_for,
     read_finding_condition,
     read_schedule,
 )
-from kafka_groups.options.connection import Connection
+from kafka_groups.options.connection import Connection, connection_words
 from kafka_groups.rendering.views.judgement import FindingRow
 
 
@@ -55,6 +55,11 @@ def test_certainties_have_an_order(text: str, holding: list[Certainty]) -> None:
     condition = read_finding_condition(text)
     assert condition is not None
     assert [each for each in Certainty if holds_for(condition, row(each))] == holding
+
+
+def test_a_condition_on_an_explanation_is_refused_with_the_reason() -> None:
+    with pytest.raises(click.UsageError, match="commit_interval explains a lag that is no trouble"):
+        read_finding_condition("cause==commit_interval")
 
 
 def test_no_condition_holds_for_an_explanation() -> None:

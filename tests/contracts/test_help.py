@@ -29,6 +29,7 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "wait",
         "orphans",
         "why",
+        "exporter",
         "reset",
         "delete",
         "delete-offsets",

@@ -13,7 +13,8 @@ from kafka_groups.commands.lag_display import WatchTable, open_display
 from kafka_groups.commands.lag_options import LagOptions, lag_options
 from kafka_groups.commands.lag_reading import ClusterPolls, measure, now_ms, read_once, run_with_polls
 from kafka_groups.commands.lag_request import LagRequest, note_isolation, read_request
-from kafka_groups.commands.lag_rows import failing_groups
+from kafka_groups.commands.lag_rows import ClusterLag, failing_groups
+from kafka_groups.commands.lag_trouble import find_trouble
 from kafka_groups.commands.lag_watch import ClusterPoll, Poll, WatchOptions, watch_lag
 from kafka_groups.commands.record_settings import resolve_with_records
 from kafka_groups.errors import AdminError, AuthenticationFailedError, ExportError, IncompleteResultError
@@ -87,7 +88,7 @@ def lag(
       kafka-groups lag --by partition --top 10 -b localhost:9092
       kafka-groups lag --profile east,west --watch 10s
     """
-    request = read_request(selectors, options, output_format)
+    request = read_request(selectors, options, output_format, connection)
     if connection.profiles:
         show_lag_of_clusters(connection, request, colour=colour)
         return
@@ -132,6 +133,7 @@ def _poll_once(session: ClusterSession, request: LagRequest, polls: ClusterPolls
             total=len(entries),
             failures=reading.failures,
             anything_succeeded=reading.anything_read,
+            notes_after_rows=partial(find_trouble, request, session.screen, _totals(session, reading.groups)),
             is_unchecked=unchecked,
         )
     except (IncompleteResultError, ExportError) as error:
@@ -148,7 +150,8 @@ def _watch(session: ClusterSession, request: LagRequest, options: WatchOptions, 
     table = WatchTable(output.columns, request.top)
     with open_display(session.screen, session.writer, table, output.output_format) as display:
         poll = _poll_of(session, request, polls)
-        last = watch_lag(options, poll, display, screen=session.screen, file=polls.file)
+        note_rows = partial(find_trouble, request, session.screen)
+        last = watch_lag(options, poll, display, screen=session.screen, file=polls.file, note_rows=note_rows)
     session.is_ended = True
     session.add_notes(last.unchecked_notes(request.condition))
     return last.result(request.condition, failing_groups(request.condition, [row for _, row in last.rows]))
@@ -175,6 +178,11 @@ def _poll_of(session: ClusterSession, request: LagRequest, polls: ClusterPolls) 
 
 def _cluster(session: ClusterSession) -> Cluster:
     return session.cluster() or Cluster("", None)
+
+
+def _totals(session: ClusterSession, groups: Sequence[GroupSummary]) -> list[ClusterLag]:
+    cluster = _cluster(session)
+    return [ClusterLag(cluster, group.total) for group in groups]
 
 
 def _rows(request: LagRequest, groups: Sequence[GroupSummary]) -> list[LagRow]:

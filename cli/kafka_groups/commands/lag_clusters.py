@@ -17,6 +17,7 @@ from kafka_groups.commands.lag_rows import (
     failing_cluster_groups,
     merge_readings,
 )
+from kafka_groups.commands.lag_trouble import find_trouble
 from kafka_groups.commands.lag_watch_clusters import watch_clusters
 from kafka_groups.commands.record_settings import resolve_with_records
 from kafka_groups.errors import ExportError, IncompleteResultError, SettingsError
@@ -72,7 +73,7 @@ def _read_clusters(
         ended = _write_each(ended, request, results)
     gathered = gather_outcomes(clusters, ended)
     reading = merge_readings(gathered.outcomes, request.output.key)
-    failed = _write_merged(results, request, gathered, reading, clusters, is_written=is_immediate)
+    failed = _write_merged(results, request, gathered, reading, screen, clusters, is_written=is_immediate)
     if gathered.interrupt is not None:
         raise gathered.interrupt
     return LagResult(failing_cluster_groups(request.condition, reading.rows), failed)
@@ -110,6 +111,7 @@ def _write_merged(
     request: LagRequest,
     gathered: ClusterOutcomes[LagReading],
     reading: ClustersReading,
+    screen: Screen,
     clusters: ClusterThreads,
     *,
     is_written: bool,
@@ -125,13 +127,15 @@ def _write_merged(
     entries = _entries(request.output, rest.groups, rest.rows[: request.top])
     notes = [*note_shared_ids(clusters), *rest.notes, *(UNCHECKED_NOTES if is_noted else ())]
     results.write([_result(rest._replace(notes=notes), entries)])
+    totals = [ClusterLag(each.cluster, each.summary.total) for each in reading.groups]
+    trouble = find_trouble(request, screen, totals)
     failed: ExportError | IncompleteResultError | None = None
     try:
-        status = results.end(gathered.unended, is_unchecked=unchecked)
+        status = results.end(gathered.unended, trouble, is_unchecked=unchecked)
         failed = None if status is ResultStatus.COMPLETE else IncompleteResultError(status)
     except ExportError as error:
         failed = error
-    results.print_rest((), [*rest.failures, *gathered.unended])
+    results.print_rest(trouble, [*rest.failures, *gathered.unended])
     return failed
 
 

@@ -35,7 +35,9 @@ class ShownPoll(NamedTuple):
 
 
 class Display(Protocol):
-    """The output of a watch."""
+    """The output of a watch. `is_redrawn`: a poll replaces the one before it, and its notes."""
+
+    is_redrawn: bool
 
     def add(self, at: datetime, rows: Sequence[ClusterLag]) -> None:
         """Show the rows of a cluster, which has ended, of the poll at a time."""
@@ -72,6 +74,8 @@ def open_display(screen: Screen, writer: Writer, table: WatchTable, output_forma
 class _Lines:
     """Lines of ndjson. The rows of a cluster are written when it ends, unless only the worst of all are shown."""
 
+    is_redrawn = False
+
     def __init__(self, screen: Screen, writer: Writer, table: WatchTable) -> None:
         self._screen = screen
         self._writer = writer
@@ -96,6 +100,8 @@ class _Lines:
 class _Blocks:
     """A table for each poll, with its time before it; none for a poll without rows that failed."""
 
+    is_redrawn = False
+
     def __init__(self, screen: Screen, table: WatchTable) -> None:
         self._screen = screen
         self._table = table
@@ -118,6 +124,8 @@ class _RedrawnTable:
     The rows of the last poll that had some stay with their time if a poll has none and failed. The rows of a cluster
     that failed do not stay beside newer ones of others: its error is shown instead.
     """
+
+    is_redrawn = True
 
     def __init__(self, screen: Screen, table: WatchTable, live: LiveTable) -> None:
         self._screen = screen

@@ -11,7 +11,7 @@ from kafka_groups.groups.lag.summary import GroupSummary, LagKey, LagRow
 from kafka_groups.options.export import export_text
 from kafka_groups.rendering.columns import Column, Entry, View
 from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.views.lag import lag_columns, lag_document
+from kafka_groups.rendering.views.lag import PACE_VIEW, lag_columns, lag_document
 from kafka_groups.rendering.writers import Writer, open_writer
 
 
@@ -56,19 +56,26 @@ class LagOutput(NamedTuple):
             return writer
         from kafka_groups.rendering.writers.pair import PairWriter
 
-        return PairWriter(writer, self._make_metrics_writer(partial(_export_metrics, self.metrics_file)))
+        export = partial(_export_metrics, self.metrics_file)
+        # The textfile collector reads Prometheus' older format.
+        return PairWriter(writer, self._make_metrics_writer(export, is_openmetrics=False))
 
     def _make_format_writer(self, screen: Screen) -> Writer:
         if self.output_format == "openmetrics":
-            return self._make_metrics_writer(screen.out.writelines)
+            return self._make_metrics_writer(screen.out.writelines, is_openmetrics=True)
         return open_writer(screen, self.output_format, command="lag", view=self.view, columns=self.columns)
 
-    def _make_metrics_writer(self, write: Callable[[Iterable[str]], object]) -> Writer:
-        from kafka_groups.rendering.views.lag_metrics import PREFIX, lag_metrics
+    def _make_metrics_writer(self, write: Callable[[Iterable[str]], object], *, is_openmetrics: bool) -> Writer:
+        from kafka_groups.rendering.views.lag_metrics import TOTALS, lag_metrics
         from kafka_groups.rendering.writers.openmetrics import OpenMetricsWriter
 
-        metrics = lag_metrics(self.key, with_time=self.with_time, with_all=self.with_all_metrics)
-        return OpenMetricsWriter(write, metrics, prefix=PREFIX, clock=time.time)
+        metrics = lag_metrics(
+            self.key,
+            with_time=self.with_time,
+            with_all=self.with_all_metrics,
+            with_verdicts=self.view is PACE_VIEW,
+        )
+        return OpenMetricsWriter(write, metrics, totals=TOTALS, clock=time.time, is_openmetrics=is_openmetrics)
 
 
 def _export_metrics(name: str, parts: Iterable[str]) -> None:

@@ -12,6 +12,7 @@ from kafka_groups.commands.lag_watch import WatchOptions
 from kafka_groups.conditions import Condition
 from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selectors
+from kafka_groups.options.connection import Connection
 from kafka_groups.options.topics import parse_topics
 from kafka_groups.rendering.views.lag import LAG_VIEWS, PACE_VIEW
 from kafka_groups.verdicts import Limits
@@ -34,6 +35,7 @@ class LagRequest(NamedTuple):
     limits: Limits
     watch: WatchOptions | None
     polls_file: str | None
+    connection: Connection
 
     @property
     def has_polls(self) -> bool:
@@ -41,7 +43,7 @@ class LagRequest(NamedTuple):
         return self.watch is not None or self.polls_file is not None
 
 
-def read_request(selectors: Selectors, options: LagOptions, output_format: str) -> LagRequest:
+def read_request(selectors: Selectors, options: LagOptions, output_format: str, connection: Connection) -> LagRequest:
     """Return the request of the options. Raises UsageError for options that are wrong, or contradict each other."""
     view = PACE_VIEW if options.has_polls else LAG_VIEWS[options.key]
     condition = None if options.fail_if is None else read_condition(options.fail_if, option="--fail-if", view=view)
@@ -62,6 +64,7 @@ def read_request(selectors: Selectors, options: LagOptions, output_format: str) 
         limits=limits,
         watch=watch,
         polls_file=options.polls_file,
+        connection=connection,
     )
 
 

@@ -76,14 +76,17 @@ def watch_lag(
     screen: Screen,
     file: PollsFile | None,
     find_notes: Callable[[], Sequence[Note]] = tuple,
+    note_rows: Callable[[Sequence[ClusterLag]], Sequence[Note]],
 ) -> LastPoll:
     """Poll until all polls are done, and return the last one.
 
     A cluster that fails in a poll has only its error there, and no rows. A note is shown at the first poll that has it.
     If the polls are kept in a file, it is saved after each of them: a failure is a note. `find_notes` returns notes on
-    all clusters, after each poll.
+    all clusters, after each poll, and `note_rows` those on its rows: one is shown again if it is on another group, and
+    at each poll on a screen that is redrawn.
     """
     known_notes: set[str] = set()
+    known_subjects: set[tuple[str | None, str | None]] = set()
     done = 0
     while True:
         started = time.monotonic()
@@ -94,6 +97,10 @@ def watch_lag(
         texts = (lead_of(screen, note.cluster) + note.text for note in (*find_notes(), *last.notes))
         notes = [text for text in texts if text not in known_notes]
         known_notes.update(notes)
+        for note in note_rows(last.rows):
+            if display.is_redrawn or (note.cluster, note.subject) not in known_subjects:
+                notes.append(lead_of(screen, note.cluster) + note.text)
+            known_subjects.add((note.cluster, note.subject))
         notes += [] if file is None else file.try_to_save()
         display.end(ShownPoll(at, last.rows, last.failures, notes))
         if options.polls is not None and done >= options.polls:

@@ -10,6 +10,7 @@ from kafka_groups.commands.lag_display import WatchTable, open_display
 from kafka_groups.commands.lag_reading import ClusterPolls, measure
 from kafka_groups.commands.lag_request import LagRequest, note_isolation
 from kafka_groups.commands.lag_rows import failing_cluster_groups, failures_of, name_cluster
+from kafka_groups.commands.lag_trouble import find_trouble
 from kafka_groups.commands.lag_watch import ClusterPoll, WatchOptions, watch_lag
 from kafka_groups.errors import IncompleteResultError
 from kafka_groups.exit_codes import ResultStatus
@@ -84,7 +85,13 @@ def watch_clusters(
     try:
         with open_display(screen, writer, table, output.output_format) as display:
             last = watch_lag(
-                options, poll, display, screen=screen, file=polls.file, find_notes=partial(note_shared_ids, clusters)
+                options,
+                poll,
+                display,
+                screen=screen,
+                file=polls.file,
+                find_notes=partial(note_shared_ids, clusters),
+                note_rows=partial(find_trouble, request, screen),
             )
     except IncompleteResultError:
         print_failures(screen, poll.failures)

@@ -9,7 +9,6 @@ import click
 from kafka_groups.commands.condition_options import describe_names
 from kafka_groups.commands.why_options import (
     WhyOptions,
-    connection_words,
     holds_for,
     read_finding_condition,
     read_schedule,
@@ -21,7 +20,7 @@ from kafka_groups.errors import CheckFailedError, IncompleteResultError
 from kafka_groups.exit_codes import ResultStatus
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.options.cluster_session import ClusterSession, open_session
-from kafka_groups.options.connection import Connection, connection_options_per_poll
+from kafka_groups.options.connection import Connection, connection_options_per_poll, connection_words
 from kafka_groups.options.output import output_options, run_on_cluster
 from kafka_groups.options.selectors import filter_options, require_selectors, selector_options
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -11,7 +12,6 @@ import click
 from kafka_groups.causes.catalogue import CAUSES
 from kafka_groups.causes.finding import CauseKind, Certainty
 from kafka_groups.conditions import Condition, ConditionError, FieldType, parse_condition
-from kafka_groups.options.connection import Connection
 from kafka_groups.options.parameters import NAME, IntegerRange, combine_options, parse_option_duration
 from kafka_groups.rendering.views.judgement import FindingRow
 from kafka_groups.settings import parse_duration
@@ -131,7 +131,11 @@ def read_finding_condition(text: str | None) -> Condition | None:
     try:
         return parse_condition(text, _FIELDS, parse_duration=parse_duration, words=words)
     except ConditionError as error:
+        named = set(re.findall(r"\w+", text))
+        explained = [cause.name for cause in CAUSES if cause.kind is CauseKind.EXPLANATION and cause.name in named]
         msg = f"--fail-if: {error}"
+        if explained:
+            msg = f"--fail-if: {explained[0]} explains a lag that is no trouble, so it fulfils no condition"
         raise click.UsageError(msg) from error
 
 
@@ -140,17 +144,3 @@ def holds_for(condition: Condition, row: FindingRow) -> bool:
     if row.kind is not CauseKind.TROUBLE:
         return False
     return condition.holds({"cause": row.cause, "certainty": _CERTAINTIES.index(row.certainty.word)})
-
-
-def connection_words(connection: Connection, cluster: str | None) -> Sequence[str]:
-    """Return the options with which a command of this tool connects to the same cluster, without any secret.
-
-    `cluster` is the profile of one of several clusters. Properties of -X may be secrets, and are not repeated.
-    """
-    profile = cluster if connection.profiles else connection.profile
-    options = (
-        ("--profile", profile),
-        ("--config", connection.config),
-        ("-b", connection.bootstrap_server),
-    )
-    return [word for name, value in options if value is not None for word in (name, value)]

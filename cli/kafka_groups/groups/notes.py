@@ -43,6 +43,7 @@ class NoteKind(StrEnum):
     RETENTION_UNKNOWN = "retention_unknown"
     SAME_CLUSTER = "same_cluster"
     OTHER_GROUPS_SAMPLED = "other_groups_sampled"
+    TROUBLE = "trouble"
 
 
 class Note(NamedTuple):

@@ -59,6 +59,20 @@ class Connection:
         }
 
 
+def connection_words(connection: Connection, cluster: str | None) -> Sequence[str]:
+    """Return the options with which a command of this tool connects to the same cluster, without any secret.
+
+    `cluster` is the profile of one of several clusters. Properties of -X may be secrets, and are not repeated.
+    """
+    profile = cluster if connection.profiles else connection.profile
+    options = (
+        ("--profile", profile),
+        ("--config", connection.config),
+        ("-b", connection.bootstrap_server),
+    )
+    return [word for name, value in options if value is not None for word in (name, value)]
+
+
 def connection_options(function: F) -> F:
     """Add the options of one cluster; they arrive as one `connection`. The timeout is for all requests together."""
     return _with_connection(function, *_TOGETHER)

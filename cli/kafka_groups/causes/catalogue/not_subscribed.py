@@ -60,9 +60,7 @@ def _describe(
         ),
         refuted_by=f"A member with a partition of {topic}.",
         next_step=f"Subscribe to {topic} again, or delete these commits: `kafka-groups orphans --export` plans that.",
-        next_command=command(
-            "kafka-groups", "orphans", evidence.group, "--bootstrap-server", evidence.bootstrap_server
-        ),
+        next_command=command("kafka-groups", "orphans", evidence.group),
         since=Since(earlier[-1].at_ms if earlier else None, first_ms),
         explains=frozenset(partitions),
         lag=total_lag(partitions),

@@ -19,7 +19,7 @@ from kafka_groups.model import Member, TopicPartition
 
 # Below this time a partition is not compared with others: a commit interval may be as long.
 _SHORT_WAIT_MS: Final = 20_000
-_OFTEN: Final = 3
+_FAR: Final = 3
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -29,7 +29,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     """
     owned = owners(evidence.last.group)
     waited = {key: _wait(evidence, key) for key, polls in evidence.open_partitions().items() if is_still(polls)}
-    stuck = {key for key, wait_ms in waited.items() if key in owned and wait_ms >= BEHIND_MS}
+    stuck = {key for key, wait_ms in waited.items() if key in owned and wait_ms >= _SHORT_WAIT_MS}
     beside: dict[str, set[TopicPartition]] = {}
     for key in owned.keys() - stuck:
         beside.setdefault(owned[key].member_id, set()).add(key)
@@ -37,8 +37,11 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     others_keep_up = bool(stuck) and _moves_of(evidence, owned.keys() - stuck) > 0
     for key in sorted(stuck, key=lambda key: (-lag_of(evidence.partitions[key]), key)):
         owner = owned[key]
-        if most := _moves_of(evidence, beside.get(owner.member_id, set())):
-            certainty = Certainty.STRONG if most > 1 else Certainty.LIKELY
+        others = beside.get(owner.member_id, set())
+        most = _moves_of(evidence, others)
+        is_long = waited[key] >= BEHIND_MS
+        if most and (is_long or _is_far_slower(evidence, waited[key], others)):
+            certainty = Certainty.STRONG if is_long and most > 1 else Certainty.LIKELY
             yield _describe(evidence, key, owner, "other partitions of the same member move", certainty)
         elif others_keep_up and waited[key] >= STOPPED_MS and busy[owner.member_id] <= 1:
             words = "the other members move, and its own has nothing else to read: it may hang"
@@ -55,6 +58,17 @@ def _moves_of(evidence: Evidence, keys: AbstractSet[TopicPartition]) -> int:
     if not all(keeps_up(polls, evidence.log_times.get(key, ())) for key, polls in moving.items()):
         return 0
     return max((len(moves(polls)) for polls in moving.values()), default=0)
+
+
+def _is_far_slower(evidence: Evidence, wait_ms: int, others: AbstractSet[TopicPartition]) -> bool:
+    """Return whether all others that moved did so at nearly each poll, and never waited a third of this time.
+
+    Then a minute is not needed: a member that reads its partitions in turn lets each of them wait.
+    """
+    known = [polls for key in others if moves(polls := evidence.partitions.get(key, ()))]
+    if any(len(moves(polls)) < len(polls) - 2 for polls in known):
+        return False
+    return wait_ms > _FAR * max((max(waits(polls), default=0) for polls in known), default=0)
 
 
 def _describe(evidence: Evidence, key: TopicPartition, owner: Member, beside: str, certainty: Certainty) -> Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from kafka_groups.admin.api import Admin, Deadline, IsolationLevel, TimePlan
 from kafka_groups.groups import steps
@@ -30,6 +30,9 @@ from kafka_groups.groups.topic_scope import (
 from kafka_groups.kinds import Operation, kind_of
 from kafka_groups.model import Failure, GroupDescription, OffsetRow
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
+
+# A group with the rows of its partitions.
+GroupPartitions: TypeAlias = tuple[GroupDescription, Sequence[OffsetRow]]
 
 
 class LagMeasurement(NamedTuple):
@@ -59,7 +62,7 @@ class LagMeasurement(NamedTuple):
         left_ms = None if topic_ms is None or time_lag.ms is None else topic_ms - time_lag.ms
         return Retention(topic_ms, left_ms, is_caught_up=CAUGHT_UP in time_lag.notes)
 
-    def partitions(self) -> Iterator[tuple[GroupDescription, Sequence[OffsetRow]]]:
+    def partitions(self) -> Iterator[GroupPartitions]:
         """Yield each group with its rows, which are made now: a large cluster's rows are never all in memory."""
         for group, description in self.described.descriptions.items():
             yield description, offset_rows(self.described, group)
@@ -161,19 +164,31 @@ def _may_read(described: DescribedGroups, group: str, scope: TopicScope) -> bool
     return bool(offset_rows(described, group))
 
 
-def summarize(measurement: LagMeasurement, by: LagKey = LagKey.GROUP) -> LagReading:
-    """Return the lag of each group in total, and by topic, member or partition."""
-    return _reading(measurement, (_summarize(measurement, by, *group) for group in measurement.partitions()))
+def summarize(
+    measurement: LagMeasurement, by: LagKey = LagKey.GROUP, partitions: Iterable[GroupPartitions] | None = None
+) -> LagReading:
+    """Return the lag of each group in total, and by topic, member or partition.
+
+    `partitions` are those of the measurement, from a caller that needs each group's rows, too.
+    """
+    groups = measurement.partitions() if partitions is None else partitions
+    return _reading(measurement, (_summarize(measurement, by, *group) for group in groups))
 
 
-def add_poll(polls: Polls, measurement: LagMeasurement, at_ms: int) -> LagReading:
+def add_poll(
+    polls: Polls,
+    measurement: LagMeasurement,
+    at_ms: int,
+    by: LagKey = LagKey.GROUP,
+    partitions: Iterable[GroupPartitions] | None = None,
+) -> LagReading:
     """Add a measurement to the polls, and return the lag of each group with rates, trend and verdict, and known resets.
 
-    What was deleted since the last poll is forgotten.
+    What was deleted since the last poll is forgotten. `by` and `partitions` are those of `summarize`.
     """
     groups = []
-    for description, rows in measurement.partitions():
-        summary = _summarize(measurement, LagKey.GROUP, description, rows)
+    for description, rows in measurement.partitions() if partitions is None else partitions:
+        summary = _summarize(measurement, by, description, rows)
         if kind_of(description).has_commits:
             polls.observe(distinct_partitions(rows), at_ms, description.member_count, measurement.retention_of)
         else:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from operator import attrgetter
 from typing import Final, NamedTuple
 
 from kafka_groups.groups.lag.retention import UNKNOWN_RETENTION, Retention
@@ -29,7 +28,6 @@ from kafka_groups.verdicts import (
 # Thirds are multiples of two periods, so the lowest floors of two periods each are enough for all windows.
 _BLOCK: Final = 2
 _BLOCKS: Final = 3 * SHORT_THIRDS_MS[-1] // SHORT_PERIOD_MS // _BLOCK
-_lag_of: Final = attrgetter("lag")
 _LENGTHS: Final = ((SHORT_PERIOD_MS, SHORT_THIRDS_MS), (LONG_PERIOD_MS, LONG_THIRDS_MS))
 
 
@@ -160,12 +158,15 @@ def _highest_of(seen: Observation) -> int:
     return min(seen.offset, seen.end)
 
 
-def _add_wait(strengths: Sequence[int], at_ms: int, wait_ms: int) -> tuple[int, ...]:
+# Partitions of one poll have moved at few different times.
+@lru_cache(maxsize=4_096)
+def _add_wait(strengths: tuple[int, ...], at_ms: int, wait_ms: int) -> tuple[int, ...]:
     """Return the strongest waits with one that ended now."""
     return tuple(sorted((*strengths, wait_strength(wait_ms, at_ms)), reverse=True)[:WAITS])
 
 
-def _usual_wait(strengths: Sequence[int], now_ms: int) -> int:
+@lru_cache(maxsize=4_096)
+def _usual_wait(strengths: tuple[int, ...], now_ms: int) -> int:
     """Return the second longest wait, or the only one, as it counts now, in ms; 0 without any."""
     if not strengths:
         return 0
@@ -193,9 +194,16 @@ def _growths(progress: Progress, seen: Observation, wait_ms: int) -> Mapping[int
     growths: dict[int, Growth] = {}
     interval_ms = min(wait_ms, _usual_wait(progress.intervals, seen.at_ms))
     for (period_ms, thirds_ms), floors in zip(_LENGTHS, (progress.short_floors, progress.long_floors), strict=True):
-        blocks, newest = _lowest_of_blocks(floors, seen.at_ms // period_ms)
-        for third_ms in thirds_ms:
-            size = third_ms // period_ms // _BLOCK
+        current = seen.at_ms // period_ms
+        sizes = [third_ms // period_ms // _BLOCK for third_ms in thirds_ms]
+        oldest = (current - 1 - floors[0].period) // _BLOCK
+        if oldest < 2 * sizes[0]:
+            # The first third of each window is before the oldest floor.
+            continue
+        blocks, newest = _lowest_of_blocks(floors, current)
+        for third_ms, size in zip(thirds_ms, sizes, strict=True):
+            if oldest < 2 * size:
+                break
             first = _lowest(blocks[2 * size : 3 * size])
             second = _lowest(blocks[size : 2 * size])
             third = _lowest(blocks[:size])
@@ -212,14 +220,19 @@ def _lowest_of_blocks(floors: Sequence[Floor], current: int) -> tuple[list[Floor
     blocks: list[Floor | None] = [None] * _BLOCKS
     for floor in floors:
         block = (current - 1 - floor.period) // _BLOCK
-        if 0 <= block < _BLOCKS:
-            blocks[block] = _lowest((floor, blocks[block]))
+        if 0 <= block < _BLOCKS and ((before := blocks[block]) is None or floor.lag < before.lag):
+            blocks[block] = floor
     return blocks, floors[-1]
 
 
 def _lowest(blocks: Sequence[Floor | None]) -> Floor | None:
     """Return the lowest floor, the earliest of equal ones; None without one. The latest block comes first."""
-    return min((floor for floor in reversed(blocks) if floor is not None), key=_lag_of, default=None)
+    # A poll of a large cluster calls this a million times, so that it is a loop.
+    lowest: Floor | None = None
+    for floor in reversed(blocks):
+        if floor is not None and (lowest is None or floor.lag < lowest.lag):
+            lowest = floor
+    return lowest
 
 
 def _growth(floors: tuple[Floor, Floor, Floor], newest: Floor, third_ms: int, wait_ms: int, interval_ms: int) -> Growth:

@@ -48,7 +48,7 @@ class LagRow(NamedTuple):
     `unknown_assignment` (partitions of a member are unknown), and those of `time_lag`. The time lag is None unless it
     was measured. `isolation` is the level of the log ends: that of consumers that read uncommitted messages, or only
     committed ones. The coordinator of a share group computes its lag, always to the log end. `partitions_behind` is
-    None if no lag of a share group is known.
+    None if no lag of a share group is known. `type` is that of the group.
     """
 
     group: str
@@ -82,6 +82,7 @@ class LagRow(NamedTuple):
     time_lag_ms: int | None = None
     time_lag_quality: str | None = None
     readable_lag: int | None = None
+    type: str | None = None
 
     @property
     def time_lag_s(self) -> float | None:
@@ -176,9 +177,10 @@ def _with_names(total: LagRow, by: LagKey, first: OffsetRow) -> LagRow:
 
 
 class _SharedValues(NamedTuple):
-    """What all rows of a group share: its id, state and number of members, and how its lag is measured."""
+    """What all rows of a group share: its id, type, state and number of members, and how its lag is measured."""
 
     group: str
+    type: str | None
     state: str | None
     members: int | None
     has_commits: bool
@@ -192,7 +194,7 @@ def _shared_values(
     has_commits = kind_of(group).has_commits
     # The coordinator of a share group computes its lag, always to the log end.
     isolation = ISOLATION_LEVELS[isolation_level if has_commits else IsolationLevel.READ_UNCOMMITTED]
-    return _SharedValues(group.group, group.state, group.member_count, has_commits, isolation, time_lags)
+    return _SharedValues(group.group, group.type, group.state, group.member_count, has_commits, isolation, time_lags)
 
 
 def _row_of(shared: _SharedValues, rows: Sequence[OffsetRow], *, is_unknown: bool) -> LagRow:
@@ -222,6 +224,7 @@ def _row_of(shared: _SharedValues, rows: Sequence[OffsetRow], *, is_unknown: boo
         time_lag_ms=time_lag.ms,
         time_lag_quality=time_lag.quality,
         readable_lag=totals.readable_lag,
+        type=shared.type,
     )
 
 
@@ -234,6 +237,7 @@ def _partition_rows(shared: _SharedValues, rows: Sequence[OffsetRow]) -> Iterato
     columns: dict[str, Iterable[Any]] = {
         **_DEFAULT_COLUMNS,
         "group": repeat(shared.group),
+        "type": repeat(shared.type),
         "state": repeat(shared.state),
         "members": repeat(shared.members),
         "isolation": repeat(shared.isolation),

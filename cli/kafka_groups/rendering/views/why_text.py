@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from kafka_groups.causes.finding import CauseKind, Certainty, Since
-from kafka_groups.causes.sentences import count, name_partitions
+from kafka_groups.causes.sentences import count, name_duration, name_partitions
 from kafka_groups.rendering.counts import count_of
-from kafka_groups.rendering.durations import format_duration
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.judgement import FindingRow, Judgement
 from kafka_groups.rendering.writers.text import Line
@@ -20,6 +19,13 @@ _LABEL_WIDTH: Final = 12
 # Facts of a finding; a group may have thousands of partitions.
 _MOST_FACTS: Final = 10
 _STYLES: Final = {Certainty.CERTAIN: "bold red", Certainty.STRONG: "bold red", Certainty.LIKELY: "bold yellow"}
+_SECOND_MS: Final = 1_000
+# The options of a longer run, for runs of less than a duration in ms that found no cause.
+_LONGER_RUNS: Final = (
+    (20_000, "--samples 6 --interval 6s"),
+    (110_000, "--samples 13 --interval 10s"),
+    (550_000, "--samples 61 --interval 10s"),
+)
 # A narrower window folds lines no further.
 _MIN_WIDTH: Final = 40
 
@@ -39,13 +45,20 @@ def why_lines(judgement: Judgement, screen: Screen) -> Iterator[Line]:
     if judgement.checked or judgement.untested:
         yield Line("")
     if judgement.checked:
-        yield from _fold(f"Checked and not found: {', '.join(judgement.checked)}.", "", width)
+        yield from _fold(f"Checked and not found: {_checked(judgement, has_trouble=has_trouble)}.", "", width)
     if judgement.untested:
         causes_by_reason: dict[str, list[str]] = {}
         for cause, reason in judgement.untested:
             causes_by_reason.setdefault(reason, []).append(cause)
         texts = "; ".join(f"{', '.join(causes)} ({reason})" for reason, causes in causes_by_reason.items())
         yield from _fold(f"Could not be tested: {texts}.", "", width)
+
+
+def _checked(judgement: Judgement, *, has_trouble: bool) -> str:
+    """Return the names of the causes that do not hold. Beside a trouble their number is enough."""
+    if not has_trouble:
+        return ", ".join(judgement.checked)
+    return f"{count_of(len(judgement.checked), 'other cause')}, which --format json names"
 
 
 def _heading(judgement: Judgement) -> str:
@@ -58,15 +71,23 @@ def _heading(judgement: Judgement) -> str:
         parts.append(f"{count(judgement.lag, 'record')} behind")
     if judgement.uncommitted_partitions:
         parts.append(f"{count_of(judgement.uncommitted_partitions, 'partition')} without a commit")
+    return f"{group.group}: {', '.join(parts)} ({_observed(judgement)})"
+
+
+def _observed(judgement: Judgement) -> str:
+    """Return the number of polls, and for several ones how long they took."""
+    evidence = judgement.diagnosis.evidence
     polls = count_of(len(evidence.polls), "poll")
-    duration = f" in {format_duration(evidence.duration_ms)}" if evidence.duration_ms else ""
-    return f"{group.group}: {', '.join(parts)} ({polls}{duration})"
+    if not evidence.duration_ms:
+        return polls
+    duration_ms = evidence.duration_ms
+    return f"{polls} in {'less than 1 s' if duration_ms < _SECOND_MS else name_duration(duration_ms)}"
 
 
 def _without_trouble(judgement: Judgement, width: int | None) -> Iterator[Line]:
     if judgement.diagnosis.unexplained:
         return
-    yield from _fold("Nothing wrong was found.", _INDENT, width)
+    yield from _fold("Nothing wrong was found.", "", width)
 
 
 def _finding(row: FindingRow, width: int | None) -> Iterator[Line]:
@@ -101,13 +122,21 @@ def _unexplained(judgement: Judgement, width: int | None) -> Iterator[Line]:
         return
     partitions = diagnosis.evidence.partitions
     lag = sum(partitions[key][-1].lag or 0 for key in keys)
-    duration = format_duration(diagnosis.evidence.duration_ms)
+    duration_ms = diagnosis.evidence.duration_ms
     yield Line("")
     text = (
-        f"{count(lag, 'record')} behind on {name_partitions(keys)}, and no cause was found in {duration}; observe the "
-        f"group for longer, such as with --samples 12 --interval 10s."
+        f"{count(lag, 'record')} behind on {name_partitions(keys)}, and no cause was found in {_observed(judgement)}; "
+        f"{_longer_run(duration_ms)}."
     )
     yield from _fold(text, "", width)
+
+
+def _longer_run(duration_ms: int) -> str:
+    """Return what to do after a run of this duration that found no cause."""
+    for limit_ms, options in _LONGER_RUNS:
+        if duration_ms < limit_ms:
+            return f"observe the group for longer, such as with {options}"
+    return "a history may show it (docs/pipeline.md)"
 
 
 def _since(since: Since, now_ms: int) -> str:

@@ -93,6 +93,7 @@ def test_a_pipe_gets_every_column_and_then_the_findings(make_screen: MakeScreen)
         2026-11-20T00:00Z to 2026-11-21T00:00Z, 2 of 70 groups, 1 cluster: c-1
         Order: by verdict (STOP, REWIND, STALL, WARN, UNKNOWN, OK), then by lag, then by time lag, the worst first; groups without a verdict, unused groups and deleted groups follow.
         TIME-LAG: ~ means about: the time is interpolated between two samples; ≥ means at least: the oldest unread record is older than the first sample.
+        Why billing is behind now: kafka-groups why billing, with the options of its cluster.
         Gap: partition 3 of __consumer_offsets: 120 offsets
         Missing: no end offsets before 02:00
         """)  # noqa: E501 - lines as they are printed
@@ -260,6 +261,12 @@ def test_a_lag_that_is_a_bound_has_a_sign_and_is_aligned_right(make_screen: Make
 def test_signs_that_do_not_occur_are_not_explained(make_screen: MakeScreen) -> None:
     _, err = drawn_on(make_screen(), history(group(time_lag_ms=5, time_lag_quality="exact")))
     assert "LAG" not in err
+
+
+def test_stderr_names_the_command_for_the_first_group_with_trouble(make_screen: MakeScreen) -> None:
+    _, err = drawn_on(make_screen(), history(CALM, WORST))
+    assert "Why billing is behind now: kafka-groups why billing, with the options of its cluster.\n" in err
+    assert "kafka-groups why" not in drawn_on(make_screen(), history(CALM))[1]
 
 
 def test_stderr_has_only_the_first_gaps(make_screen: MakeScreen) -> None:

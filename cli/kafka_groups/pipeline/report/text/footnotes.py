@@ -8,6 +8,7 @@ from typing import Final
 from kafka_groups.pipeline.report.history import GroupHistory, History
 from kafka_groups.pipeline.report.limits import first_of_each_kind
 from kafka_groups.pipeline.report.notation import LAG_SIGNS, TIME_LAG_SIGNS, format_minute
+from kafka_groups.pipeline.report.trouble import first_in_trouble, why_command
 from kafka_groups.rendering.counts import count_of
 
 _MAX_NOTES: Final = 20
@@ -34,6 +35,8 @@ def footnotes(history: History, headers: Collection[str], *, is_unicode: bool) -
     `headers` are the headers of the table's columns. Signs that are not ASCII are replaced unless `is_unicode`.
     """
     yield from _sign_notes(history, headers, is_unicode=is_unicode)
+    if (group := first_in_trouble(history.groups)) is not None:
+        yield f"Why {group.group} is behind now: {why_command(group.group)}, with the options of its cluster."
     omitted_count = len(history.findings) - len(first_of_each_kind(history.findings, MAX_FINDINGS))
     if omitted_count:
         yield f"{count_of(omitted_count, 'more finding')}; --format json has them all."
