@@ -15,7 +15,7 @@ from tests.options.completion.lines import kinds_offered, offered
 def test_commands_are_offered_in_the_order_of_the_help() -> None:
     reading = ["list", "describe", "offsets", "lag", "why", "check", "wait", "orphans"]
     changing = ["reset", "delete", "delete-offsets", "remove-members", "undo"]
-    assert offered("") == [*reading, *changing, "pipeline", "schema", "sandbox", "completion"]
+    assert offered("") == [*reading, *changing, "exporter", "pipeline", "schema", "sandbox", "completion"]
     assert offered("pipeline", "b") == ["backfill", "build"]
     assert offered("sandbox", "d") == ["demo", "down"]
 
