@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Processes that run tests at the same time. Half of the tests against brokers wait, so two keep two cores busy.
 WORKERS ?= 2
 
-.PHONY: help demo demo-pipeline unit test mutation test-spark-4.2 check format generated bench bench-large bench-pipeline proof-access proof-causes proof-changes proof-kinds proof-pipeline lock clean
+.PHONY: help demo demo-pipeline unit test mutation test-spark-4.2 check format generated bench bench-exporter bench-large bench-pipeline proof-access proof-causes proof-changes proof-exporter proof-kinds proof-pipeline lock clean
 
 help:
 	@echo "make demo         a sandbox with a real Kafka, and a tour of the tool on it"
@@ -27,9 +27,11 @@ help:
 	@echo "make generated    write the completion scripts and the man pages, from the help of the commands"
 	@echo "make bench        the measurements of the README; make bench-large uses 65,000 groups"
 	@echo "make bench-pipeline  the measurements of the pipeline, with 4 million records"
+	@echo "make bench-exporter KMINION=PATH KAFKA_EXPORTER=PATH  scrapes of 10,000 groups, beside kminion and kafka_exporter if they have paths"
 	@echo "make proof-access  every way to log in, its failures and sessions that end, on real brokers, repeated ten times"
 	@echo "make proof-causes  what why finds in incidents on a real broker, and in healthy groups, three variants of each; half an hour"
 	@echo "make proof-changes  what undo promises, on real brokers under faults, which are repeated ten times; ten minutes"
+	@echo "make proof-exporter  a real Prometheus, its alerts, and clusters that fail, repeated ten times"
 	@echo "make proof-kinds  what describe shows of real share, streams and Connect groups, against Kafka's own tools, repeated ten times"
 	@echo "make proof-pipeline  the derived tables against those of commit cd93aa5, on 200 random histories, and against an oracle, on 40 simulated clusters; 40 kills a storage"
 
@@ -79,11 +81,20 @@ bench-large: $(READY)
 bench-pipeline: $(READY)
 	$(BIN)/python -m tests.bench.pipeline
 
+# Both others are built with Go from their sources; without a path one is not measured.
+bench-exporter: $(READY)
+	$(BIN)/python -m tests.bench.exporter $(if $(KMINION),--kminion $(KMINION)) \
+	    $(if $(KAFKA_EXPORTER),--kafka-exporter $(KAFKA_EXPORTER))
+
 proof-changes: $(READY)
 	PROOF_REPETITIONS=10 $(BIN)/python -m pytest -m "" tests/live/test_changes_proof.py
 
 proof-access: $(READY)
 	PROOF_REPETITIONS=10 $(BIN)/python -m pytest -m "" tests/live/test_logins.py tests/live/test_login_failures.py tests/live/test_sessions.py tests/live/pipeline/test_logins_of_ingest.py
+
+proof-exporter: $(READY)
+	PROOF_REPETITIONS=10 $(BIN)/python -m pytest -m "" tests/live/exporter \
+	    tests/exporter/test_ten_clusters.py tests/exporter/test_vanishing_groups.py
 
 proof-causes: $(READY)
 	$(BIN)/python -m tests.live.incidents.proof

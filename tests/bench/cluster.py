@@ -15,7 +15,7 @@ from kafka_groups import sandbox
 
 from .workload import create_groups, create_topic
 
-_NAME: Final = "bench"
+NAME: Final = "bench"
 _BROKERS: Final = 3
 _HEAP_MB: Final = 1536
 
@@ -48,7 +48,7 @@ def start_three_brokers(report: Callable[[str], None]) -> Iterator[tuple[BenchCl
         try:
             started = sandbox.up(
                 sandbox.SandboxSpec(
-                    name=_NAME,
+                    name=NAME,
                     brokers=_BROKERS,
                     port=0,
                     heap_mb=_HEAP_MB,
@@ -62,7 +62,7 @@ def start_three_brokers(report: Callable[[str], None]) -> Iterator[tuple[BenchCl
             create_topic(started.bootstrap)
             yield BenchCluster(started.bootstrap, report), home
         finally:
-            sandbox.down(_NAME, home=home)
+            sandbox.down(NAME, home=home)
 
 
 def print_progress(text: str) -> None:

@@ -65,8 +65,24 @@ def test_groups_of_one_id_in_two_clusters_have_polls_of_their_own(
     east.groups["billing"] = Group(state="Empty", commits={("t", 0): 55})
     outcome = profiles.run(*arguments)
     lags = {("east", "billing"): [95, 45], ("east", "orders"): [94, 94], ("west", "billing"): [5, 5]}
-    assert (outcome.exit_code, outcome.stderr, lags_of(outcome)) == (0, "", lags)
+    assert (outcome.exit_code, lags_of(outcome)) == (0, lags)
+    assert outcome.stderr.startswith("east: Group 'orders' has a lag and no members (2 more groups have trouble).")
+    assert len(outcome.stderr.splitlines()) == 1
     assert sorted(sections_of(file)) == ["id-east", "id-west"]
+
+
+def test_damaged_polls_are_a_failure_of_their_cluster(profiles: ClusterProfiles, file: Path) -> None:
+    arguments = ("lag", *BOTH, "--polls", str(file), "--format", "json")
+    profiles.run(*arguments)
+    section = sections_of(file)["id-west"]
+    damaged = "\n".join([section.splitlines()[0], *('["billing", "t"]' for _ in section.splitlines()[1:])])
+    file.write_text(file.read_text().replace(section.strip(), damaged))
+    outcome = profiles.run(*arguments)
+    assert outcome.exit_code == 3
+    assert lags_of(outcome) == {("east", "billing"): [95, 95], ("east", "orders"): [94, 94]}
+    (error,) = json.loads(outcome.stdout)["errors"]
+    assert (error["cluster"], error["name"]) == ("west", "REFUSED")
+    assert damaged in file.read_text()
 
 
 def test_the_polls_of_a_cluster_that_fails_stay(profiles: ClusterProfiles, west: ScriptedCluster, file: Path) -> None:

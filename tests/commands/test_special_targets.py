@@ -87,7 +87,7 @@ def test_a_metrics_file_of_another_user_keeps_its_owner() -> None:
         assert write("metrics", path).exit_code == 0
         status = path.stat()
         assert (status.st_uid, status.st_gid, status.st_mode & 0o777) == (12345, 12345, 0o640)
-        assert path.read_text().endswith("# EOF\n")
+        assert path.read_text().startswith("# HELP kafka_groups_group_lag_messages ")
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -122,7 +122,7 @@ def shell(script: str) -> str:
 
 def test_the_name_of_stdout_puts_the_metrics_behind_the_table(tmp_path: Path) -> None:
     piped = shell("tool lag --metrics-file /dev/stdout | cat")
-    assert (piped.startswith("GROUP "), piped.endswith("# EOF\n")) == (True, True)
+    assert (piped.startswith("GROUP "), "\n# TYPE kafka_groups_poll_timestamp_seconds gauge\n" in piped) == (True, True)
     shell(f"tool lag --metrics-file /dev/stdout > {tmp_path}/out")
     without_times = [
         [line for line in text.splitlines() if "timestamp_seconds" not in line]
@@ -140,4 +140,4 @@ def test_the_name_of_stdout_takes_a_plan() -> None:
 def test_a_process_substitution_receives_the_metrics(tmp_path: Path) -> None:
     wait = f"until [ -e {tmp_path}/end ]; do :; done"
     shell(f"tool lag --metrics-file >(cat > {tmp_path}/out; touch {tmp_path}/end) > /dev/null; {wait}")
-    assert (tmp_path / "out").read_text().endswith("# EOF\n")
+    assert (tmp_path / "out").read_text().startswith("# HELP kafka_groups_group_lag_messages ")

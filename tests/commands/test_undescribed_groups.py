@@ -49,7 +49,10 @@ def test_a_table_and_topics_show_no_number_either() -> None:
 def test_its_metric_has_no_sample(cluster: FakeCluster) -> None:
     assert "uncommitted_partitions{" not in run("lag", "g", "--format", "openmetrics").stdout
     cluster.undescribable.clear()
-    assert 'uncommitted_partitions{cluster="fake",group="g"} 2\n' in run("lag", "g", "--format", "openmetrics").stdout
+    assert (
+        'uncommitted_partitions{cluster="fake",group="g",type="Classic"} 2\n'
+        in run("lag", "g", "--format", "openmetrics").stdout
+    )
 
 
 @pytest.mark.parametrize("condition", ["uncommitted_partitions>0", "uncommitted_partitions==0"])

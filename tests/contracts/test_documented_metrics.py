@@ -1,4 +1,4 @@
-"""The metrics that docs/lag.md and the Grafana dashboard name exist."""
+"""The metrics that pages, the Grafana dashboard and the alert rules name exist."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ PAGE = (DOCS / "lag.md").read_text(encoding="utf-8")
 CONDITIONS = re.findall(r"--(?:fail-if|until) '([^']+)'", PAGE)
 
 
-@pytest.mark.parametrize("name", ["lag.md", "exporter.md", "grafana-lag.json"])
+@pytest.mark.parametrize(
+    "name", ["lag.md", "exporter.md", "exporter-migration.md", "grafana-lag.json", "prometheus-rules.yml"]
+)
 def test_every_metric_that_is_named_exists(name: str) -> None:
     text = (DOCS / name).read_text(encoding="utf-8")
     named = set(re.findall(rf"\b{PREFIX}_\w+\b", text)) - {f"{PREFIX}_{key.value}_" for key in LagKey}
@@ -34,6 +36,13 @@ def test_every_metric_that_is_named_exists(name: str) -> None:
 def test_the_table_of_the_page_has_every_metric() -> None:
     suffixes = {metric.name.removeprefix(f"{PREFIX}_group_") for metric in lag_metrics(LagKey.GROUP)}
     assert [suffix for suffix in suffixes if f"_{suffix}`" not in PAGE] == []
+
+
+def test_the_page_for_other_exporters_has_every_metric() -> None:
+    page = (DOCS / "exporter-migration.md").read_text(encoding="utf-8")
+    metrics = [*lag_metrics(LagKey.GROUP, with_time=True, with_verdicts=True), *lag_metrics(LagKey.PARTITION)]
+    names = {metric.name for metric in metrics} | {metric.name for metric in OWN_METRICS}
+    assert [name for name in names if not re.search(rf"\b{name}\)?`", page)] == []
 
 
 def test_the_page_of_the_exporter_has_every_metric() -> None:
@@ -55,6 +64,14 @@ def test_the_dashboard_is_json_with_panels_that_do_not_overlap() -> None:
     ]
     assert len(places) == len(set(places))
     assert max(x for x, _ in places) < 24
+
+
+def test_every_panel_shows_the_chosen_clusters() -> None:
+    document = json.loads((DOCS / "grafana-lag.json").read_text(encoding="utf-8"))
+    assert [variable["name"] for variable in document["templating"]["list"]] == ["datasource", "cluster", "group"]
+    expressions = [target["expr"] for panel in document["panels"] for target in panel["targets"]]
+    assert [expression for expression in expressions if 'cluster=~"$cluster"' not in expression] == []
+    assert sum("kafka_groups_group_verdict" in expression for expression in expressions) >= 2
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)

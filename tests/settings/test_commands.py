@@ -195,6 +195,24 @@ def test_at_the_limit_the_whole_process_group_is_killed(tmp_path: Path) -> None:
     assert has_ended(int(path.read_text()))
 
 
+def test_a_command_of_a_daemon_thread_ends_with_the_process(tmp_path: Path) -> None:
+    path = tmp_path / "child"
+    child = f"import os, time; open({str(path)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    program = f"""
+import threading, time
+from pathlib import Path
+from kafka_groups.settings.commands import run_command
+from kafka_groups.settings.limits import Limit
+words = {python(child)!r}
+threading.Thread(target=run_command, args=(words, Limit.after(20)), daemon=True).start()
+path = Path({str(path)!r})
+while not path.exists() or not path.read_text():
+    time.sleep(0.01)
+"""
+    subprocess.run(python(program), check=True, timeout=20)
+    assert has_ended(int(path.read_text()))
+
+
 def test_a_command_that_ignores_sigterm_is_killed() -> None:
     program = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
     started = time.monotonic()

@@ -54,6 +54,17 @@ def test_an_unknown_profile_is_reported_with_the_names_of_the_known_ones(profile
     assert error_text(profile="prod", profiles=missing) == f"there is no profile 'prod' in {missing}; it has none"
 
 
+def test_the_error_of_an_unknown_profile_explains_commas(profiles: Path) -> None:
+    profiles.write_text('["a,b"]\n[c]\n')
+    where = f"in {profiles}; it has: a,b, c"
+    assert error_text(profile="a", profiles=profiles) == (
+        f"there is no profile 'a' {where}; --profile splits names at commas: rename the profile 'a,b'"
+    )
+    assert error_text(profile="c,a", profiles=profiles) == (
+        f"there is no profile 'c,a' {where}; KAFKA_GROUPS_PROFILE is one name, and --profile takes several"
+    )
+
+
 def test_a_number_of_a_profile_is_used_as_it_is_written(profiles: Path) -> None:
     profiles.write_text('[p]\nclient.id = 1.10\nbootstrap.servers = "p:1"\n')
     assert resolve(profile="p", profiles=profiles).client_id == "1.10"

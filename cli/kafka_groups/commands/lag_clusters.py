@@ -25,11 +25,12 @@ from kafka_groups.exit_codes import ResultStatus
 from kafka_groups.groups.lag.measurement import LagMeasurement
 from kafka_groups.groups.lag.reading import LagReading
 from kafka_groups.groups.lag.summary import LagRow
-from kafka_groups.options.cluster_outcomes import Gathered, gather_outcomes, watch_progress
+from kafka_groups.options.cluster_outcomes import ClusterOutcomes, gather_outcomes, watch_progress
+from kafka_groups.options.cluster_results import ClusterResult, SeveralResults
 from kafka_groups.options.cluster_session import ClusterSession, without_garbage_collection
 from kafka_groups.options.cluster_threads import ClusterThreads, Outcome, open_clusters
 from kafka_groups.options.connection import Connection
-from kafka_groups.options.several_clusters import ClusterResult, SeveralResults, note_shared_ids, open_screen
+from kafka_groups.options.several_clusters import note_shared_ids, open_screen
 from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.screen import Screen, print_note
 from kafka_groups.rendering.views.lag import lag_document
@@ -108,7 +109,7 @@ def _write_each(
 def _write_merged(
     results: SeveralResults,
     request: LagRequest,
-    gathered: Gathered[LagReading],
+    gathered: ClusterOutcomes[LagReading],
     reading: ClustersReading,
     screen: Screen,
     clusters: ClusterThreads,

@@ -13,7 +13,7 @@ from kafka_groups.commands.known_resets import KnownResets, note_resets
 from kafka_groups.commands.lag_check import LagResult
 from kafka_groups.commands.lag_polls import PollsFile, open_polls
 from kafka_groups.commands.lag_request import LagRequest
-from kafka_groups.errors import ExportError, IncompleteResultError
+from kafka_groups.errors import ExportError, IncompleteResultError, PollsFileError
 from kafka_groups.groups.lag.measurement import LagMeasurement, add_poll, measure_lag, summarize
 from kafka_groups.groups.lag.polls import Polls
 from kafka_groups.groups.lag.polls_file import PollsScope
@@ -58,11 +58,17 @@ class ClusterPolls:
         return reading._replace(notes=(*reading.notes, *note_resets(reading.resets)))
 
     def add_outcome(self, outcome: Outcome[LagMeasurement], at_ms: int, rank: int) -> Outcome[LagReading]:
-        """Return the outcome of a cluster; its measurement, if there is one, becomes a poll."""
+        """Return the outcome of a cluster; its measurement, if there is one, becomes a poll.
+
+        Polls that are damaged in the file are the error of their cluster.
+        """
         session = outcome.reader.session
         if session is None or outcome.value is None:
             return Outcome(outcome.reader, None, outcome.error)
-        return Outcome(outcome.reader, self.add(session, outcome.value, at_ms, rank), None)
+        try:
+            return Outcome(outcome.reader, self.add(session, outcome.value, at_ms, rank), None)
+        except PollsFileError as error:
+            return Outcome(outcome.reader, None, error)
 
 
 @contextmanager

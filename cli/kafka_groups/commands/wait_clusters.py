@@ -18,6 +18,7 @@ from kafka_groups.groups.wait import WaitOutcome, judge_reading, poll_until_done
 from kafka_groups.model import Failure
 from kafka_groups.name_lists import first_names
 from kafka_groups.options.cluster_outcomes import gather
+from kafka_groups.options.cluster_results import ClusterResult, SeveralResults
 from kafka_groups.options.cluster_session import (
     INTERRUPTED_FAILURE,
     ClusterSession,
@@ -27,7 +28,7 @@ from kafka_groups.options.cluster_session import (
 )
 from kafka_groups.options.cluster_threads import ClusterReader, ClusterThreads, Outcome, open_clusters
 from kafka_groups.options.connection import Connection
-from kafka_groups.options.several_clusters import ClusterResult, SeveralResults, note_shared_ids, open_screen
+from kafka_groups.options.several_clusters import note_shared_ids, open_screen
 from kafka_groups.options.signals import pause
 from kafka_groups.rendering.columns import Column, Entry
 from kafka_groups.rendering.screen import Screen

@@ -16,7 +16,7 @@ from kafka_groups.rendering.screen import Screen
 T = TypeVar("T")
 
 
-class Gathered(NamedTuple, Generic[T]):
+class ClusterOutcomes(NamedTuple, Generic[T]):
     """The outcomes of clusters in the order of the profiles, and a failure for each that a signal did not let end.
 
     `interrupt` is the exception of that signal; the command raises it when it has written the outcomes.
@@ -27,7 +27,7 @@ class Gathered(NamedTuple, Generic[T]):
     interrupt: BaseException | None
 
 
-def gather(clusters: ClusterThreads, body: Body[T], screen: Screen) -> Gathered[T]:
+def gather(clusters: ClusterThreads, body: Body[T], screen: Screen) -> ClusterOutcomes[T]:
     """Run a body on all clusters, and wait for all, or for a signal.
 
     Raises SettingsError if the settings of no cluster can be used.
@@ -35,7 +35,7 @@ def gather(clusters: ClusterThreads, body: Body[T], screen: Screen) -> Gathered[
     return gather_outcomes(clusters, watch_progress(clusters, clusters.run(body), screen))
 
 
-def gather_outcomes(clusters: ClusterThreads, ended: Iterable[Outcome[T]]) -> Gathered[T]:
+def gather_outcomes(clusters: ClusterThreads, ended: Iterable[Outcome[T]]) -> ClusterOutcomes[T]:
     """Wait for the outcomes of all clusters, or for a signal.
 
     Raises SettingsError if the settings of no cluster can be used.
@@ -49,7 +49,9 @@ def gather_outcomes(clusters: ClusterThreads, ended: Iterable[Outcome[T]]) -> Ga
     raise_unusable_settings(outcomes, len(clusters.readers))
     by_name = {outcome.reader.name: outcome for outcome in outcomes}
     ordered = [by_name[reader.name] for reader in clusters.readers if reader.name in by_name]
-    return Gathered(ordered, interrupted_failures(clusters.readers, [each.reader for each in outcomes]), interrupt)
+    return ClusterOutcomes(
+        ordered, interrupted_failures(clusters.readers, [each.reader for each in outcomes]), interrupt
+    )
 
 
 def watch_progress(clusters: ClusterThreads, outcomes: Iterable[Outcome[T]], screen: Screen) -> Iterator[Outcome[T]]:

@@ -31,7 +31,7 @@ Body = Callable[[ClusterSession], T]
 _TICK_S: Final = 0.1
 
 
-class Written(NamedTuple):
+class CollectedResult(NamedTuple):
     """What a command has passed to `ClusterSession.write`."""
 
     entries: Iterable[Entry]
@@ -41,11 +41,11 @@ class Written(NamedTuple):
 
 
 class CollectingSession(ClusterSession):
-    """A session of one of several clusters. It prints and writes nothing; `written` is None before `write`."""
+    """A session of one of several clusters. It prints and writes nothing; `written_result` is None before `write`."""
 
     def __init__(self, *, admin: GroupAdmin, screen: Screen, name: str | None) -> None:
         super().__init__(admin=admin, screen=screen, writer=SilentWriter(), progress=None, name=name)
-        self.written_result: Written | None = None
+        self.written_result: CollectedResult | None = None
 
     def add_notes(self, notes: Iterable[Note]) -> None:
         """Keep notes for the main thread, each once."""
@@ -66,7 +66,7 @@ class CollectingSession(ClusterSession):
         is_unchecked: bool = False,
     ) -> None:
         """Keep what the main thread will write."""
-        self.written_result = Written(entries, failures, anything_succeeded, notes_after_rows)
+        self.written_result = CollectedResult(entries, failures, anything_succeeded, notes_after_rows)
 
 
 class ClusterReader:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import selectors
@@ -10,6 +11,7 @@ import signal
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from kafka_groups.errors import SettingsError
@@ -41,6 +43,44 @@ class CommandFailedError(Exception):
     """A command that printed nothing usable. Its text says why, as the end of a sentence, without secrets."""
 
 
+class _RunningCommands:
+    """The commands that run now, in any thread.
+
+    Python ends daemon threads without their clean-up: the threads of several clusters, for example, after a signal.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._is_exiting = False
+
+    def start(self, words: Sequence[str]) -> subprocess.Popen[bytes]:
+        """Start a command. Raises CommandFailedError if that fails, or if this process exits."""
+        with self._lock:
+            if self._is_exiting:
+                raise CommandFailedError("cannot be started: this process exits")
+            process = _start(words)
+            self._processes.add(process)
+        return process
+
+    def kill(self, process: subprocess.Popen[bytes]) -> None:
+        """Kill the process group of a command."""
+        with self._lock:
+            self._processes.discard(process)
+        _kill_group(process)
+
+    def kill_all(self) -> None:
+        """Kill the process groups of all commands; no further command can be started."""
+        with self._lock:
+            self._is_exiting = True
+            for process in self._processes:
+                _kill_group(process)
+
+
+_running: Final = _RunningCommands()
+atexit.register(_running.kill_all)
+
+
 def split_command(text: str, source: str) -> tuple[str, ...]:
     """Return the words of a command, as a POSIX shell splits them; no shell runs it.
 
@@ -65,27 +105,15 @@ def split_command(text: str, source: str) -> tuple[str, ...]:
 def run_command(words: Sequence[str], limit: Limit) -> bytes:
     """Return what a command prints to stdout. It has no stdin, no terminal, and a session of its own.
 
-    The whole group is killed at the limit, and when the command ends. Raises CommandFailedError for a command that
-    cannot be started, that fails, that takes too long, or that prints more than 1 MiB.
+    The whole group is killed at the limit, when the command ends, and when this process exits. Raises
+    CommandFailedError for a command that cannot be started, that fails, that takes too long, or that prints more than
+    1 MiB.
     """
-    try:
-        process = subprocess.Popen(
-            words,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            # Without a terminal, a program that wants to read one fails at once. Its session is a process group, too.
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it has a NUL character"
-        msg = f"cannot be started: {reason}"
-        raise CommandFailedError(msg) from None
+    process = _running.start(words)
     try:
         printed, complaint = _read_until_exit(process, limit)
     finally:
-        _kill_group(process)
+        _running.kill(process)
     if process.returncode:
         msg = f"failed with {_describe_status(process.returncode)}{_quote(complaint, printed)}"
         raise CommandFailedError(msg)
@@ -102,6 +130,23 @@ def mask_output(text: str, secret: str = "") -> str:
         line = pattern.sub(lambda match: f"{match[1] or ''}{MASK}", line)
     line = _LONG_WORD.sub(MASK, line)
     return "".join(each if each.isprintable() else "?" for each in line)[:_LONGEST_SHOWN]
+
+
+def _start(words: Sequence[str]) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            # Without a terminal, a program that wants to read one fails at once. Its session is a process group, too.
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it has a NUL character"
+        msg = f"cannot be started: {reason}"
+        raise CommandFailedError(msg) from None
 
 
 def _read_until_exit(process: subprocess.Popen[bytes], limit: Limit) -> tuple[bytes, bytes]:

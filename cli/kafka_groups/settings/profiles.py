@@ -80,7 +80,16 @@ def require_any_profile(path: Path | None = None) -> list[str]:
 def _unknown_profile(name: str, path: Path, known: Collection[str]) -> SettingsError:
     names = ", ".join(sorted(known))
     where = f"there is no profile '{name}' in {path}"
-    return SettingsError(f"{where}; it has: {names}{did_you_mean(name, known)}" if names else f"{where}; it has none")
+    # Only --profile takes a list, and it cannot name a profile whose name has a comma.
+    hint = _hint_on_commas(name, known) or did_you_mean(name, known)
+    return SettingsError(f"{where}; it has: {names}{hint}" if names else f"{where}; it has none")
+
+
+def _hint_on_commas(name: str, known: Collection[str]) -> str:
+    if "," in name:
+        return "; KAFKA_GROUPS_PROFILE is one name, and --profile takes several"
+    with_comma = next((each for each in sorted(known) if name in each.split(",")[:-1]), None)
+    return f"; --profile splits names at commas: rename the profile '{with_comma}'" if with_comma else ""
 
 
 def _read(path: Path) -> SettingsFile | None:

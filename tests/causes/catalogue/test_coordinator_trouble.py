@@ -30,6 +30,20 @@ def test_a_coordinator_that_is_not_available_is_certain() -> None:
     assert finding.lag == 150
 
 
+def test_a_group_whose_coordinator_was_not_reached_is_strong() -> None:
+    failure = Failure(None, "TIMEOUT", "no response within 5 s; last: no coordinator is available", group="g")
+    (finding,) = find(_group().with_evidence(coordinator_failure=failure).all_unexplained())
+    assert finding.certainty is Certainty.STRONG
+    assert "last: no coordinator is available (TIMEOUT)" in texts_of(finding)
+
+
+def test_the_lag_of_a_group_that_no_poll_saw_is_unknown() -> None:
+    failure = Failure(None, "TIMEOUT", "no response within 5 s", group="g")
+    group = ObservedGroup(description()).with_evidence(coordinator_failure=failure)
+    (finding,) = find(group.all_unexplained())
+    assert finding.lag is None
+
+
 def test_a_denied_request_is_no_trouble_of_the_coordinator() -> None:
     failure = Failure(30, "GROUP_AUTHORIZATION_FAILED", "denied", group="g")
     assert not [*find(_group().with_evidence(coordinator_failure=failure).all_unexplained())]
@@ -84,10 +98,3 @@ def test_groups_that_a_transaction_holds_do_not_blame_the_coordinator() -> None:
         key: tuple(poll._replace(stable_end=100) for poll in polls) for key, polls in group.evidence.partitions.items()
     }
     assert not [*find(group.with_evidence(partitions=held).all_unexplained())]
-
-
-def test_a_group_that_no_broker_returns_any_more_is_likely() -> None:
-    failure = Failure(None, "TIMEOUT", "no response within 6 s", group="g")
-    (finding,) = find(_group().with_evidence(coordinator_failure=failure).all_unexplained())
-    assert finding.certainty is Certainty.LIKELY
-    assert "no response within 6 s (TIMEOUT)" in texts_of(finding)

@@ -16,7 +16,7 @@ _RESTART = [
 
 
 def _observe(*descriptions: GroupDescription, committed: list[int]) -> ObservedGroup:
-    return ObservedGroup(*descriptions).partition("orders", 0, committed=committed, ends=line(100, 10))
+    return ObservedGroup(*descriptions).partition("orders", 0, committed=committed, ends=line(100, 10, len(committed)))
 
 
 def test_a_lag_that_is_younger_than_the_restart_is_explained() -> None:
@@ -35,6 +35,12 @@ def test_a_group_that_does_not_read_again_yet_is_likely_in_a_restart() -> None:
 
 def test_a_lag_that_is_older_than_the_restart_is_not_explained() -> None:
     assert not [*find(_observe(*_RESTART, committed=line(20, 10)).all_unexplained())]
+
+
+def test_a_lag_that_grows_on_after_the_restart_is_not_explained() -> None:
+    polls = [*_RESTART, *[_RESTART[-1]] * 2]
+    group = _observe(*polls, committed=[100, 110, 112, 115, 118, 121, 124, 127])
+    assert not [*find(group.all_unexplained())]
 
 
 def test_members_that_only_left_or_only_joined_were_not_replaced() -> None:

@@ -37,7 +37,7 @@ def test_a_member_that_reads_nothing_has_no_stuck_partition() -> None:
 
 
 def test_a_partition_whose_record_is_young_is_not_stuck() -> None:
-    assert not [*find(_group(still=[70] * 6, other=line(90, 10), waits_s=20).all_unexplained())]
+    assert not [*find(_group(still=[70] * 6, other=[90, 90, 110, 110, 140, 140], waits_s=20).all_unexplained())]
 
 
 def test_a_partition_with_its_first_record_in_the_last_poll_is_not_stuck() -> None:
@@ -83,9 +83,23 @@ def test_a_slow_member_does_not_hide_a_stuck_partition_of_another() -> None:
     assert finding.explains == {TopicPartition("orders", 0)}
 
 
-def test_without_earlier_log_ends_no_partition_is_stuck_within_30_seconds() -> None:
-    group = _group(still=[70] * 6, other=line(90, 10)).with_evidence(log_times={})
+def test_beside_a_partition_that_moves_now_and_then_30_seconds_are_too_short() -> None:
+    group = _group(still=[70] * 6, other=[90, 90, 110, 110, 140, 140]).with_evidence(log_times={})
     assert not [*find(group.all_unexplained())]
+
+
+def test_a_partition_that_stands_still_for_half_a_minute_is_stuck_beside_one_that_moves_often() -> None:
+    owner = member("app", {"orders": [0, 1]})
+    ends = line(170, 100)
+    group = ObservedGroup(*[description(owner)] * 6)
+    group.partition("orders", 0, committed=line(160, 100), ends=ends).partition(
+        "orders", 1, committed=[7] * 6, ends=ends
+    )
+    for partition in (0, 1):
+        group.log_times("orders", partition, (60, 0), (120, 0))
+    (finding,) = find(group.all_unexplained())
+    assert finding.explains == {TopicPartition("orders", 1)}
+    assert finding.certainty is Certainty.LIKELY
 
 
 def test_many_stuck_partitions_judge_the_others_of_a_member_once(monkeypatch: pytest.MonkeyPatch) -> None:

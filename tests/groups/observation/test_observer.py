@@ -61,6 +61,21 @@ def test_a_later_poll_that_fails_as_a_whole_has_only_its_failure() -> None:
     assert (len(evidence.polls), len(observer.last.failures) > 0) == (1, True)
 
 
+@pytest.mark.parametrize("polls_before", [0, 1])
+def test_a_group_without_its_coordinator_has_the_failure_as_evidence(polls_before: int) -> None:
+    with observed_cluster() as cluster, cluster.admin() as admin:
+        observer = observer_of(admin, "billing", "checkout")
+        poll(observer, admin, polls_before)
+        cluster.stop(2)
+        poll(observer, admin, first=polls_before)
+        evidence = observer.evidence()
+    failure = evidence["checkout"].coordinator_failure
+    assert failure is not None
+    assert failure.name in {"CONNECTION_FAILED", "TIMEOUT"}
+    assert evidence["checkout"].last.group.is_described == bool(polls_before)
+    assert evidence["billing"].coordinator_failure is None
+
+
 def test_a_first_poll_that_fails_as_a_whole_raises_its_error() -> None:
     cluster = observed_cluster()
     cluster.close()

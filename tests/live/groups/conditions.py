@@ -27,7 +27,7 @@ def await_group(bootstrap: str, group: str, is_met: Callable[[GroupDescription],
     latest: list[GroupDescription | None] = [None]
 
     def check() -> bool:
-        latest[0] = admin.describe_consumer_groups([group]).succeeded.get(group)
+        latest[0] = admin.describe_groups([group]).succeeded.get(group)
         return latest[0] is not None and is_met(latest[0])
 
     with open_admin(bootstrap) as admin:

@@ -29,8 +29,9 @@ def open_transaction(bootstrap: str, group: str, topic: str, *, offset: int) -> 
 
 
 def begin_transaction(bootstrap: str, transactional_id: str, topic: str, *, partition: int) -> Producer:
-    """Write a record in a transaction, and return its producer; the transaction stays open as long as it lives."""
-    producer = Producer(client_properties(bootstrap) | {"transactional.id": transactional_id})
+    """Write a record in a transaction, and return its producer; the transaction stays open for ten minutes."""
+    settings = {"transactional.id": transactional_id, "transaction.timeout.ms": 600_000}
+    producer = Producer(client_properties(bootstrap) | settings)
     producer.init_transactions(_TIMEOUT_S)
     producer.begin_transaction()
     producer.produce(topic, b"open", partition=partition)

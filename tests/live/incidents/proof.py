@@ -1,6 +1,6 @@
 """The proof of `kafka-groups why`: all incidents and healthy groups in several variants, and the table of confusion.
 
-`python -m tests.live.incidents.proof [--variants N] [--only NAME,…]` starts a cluster of its own. It ends with 1 if an
+`python -m tests.live.incidents.proof [--variants N] [--only NAME,…]` starts clusters of its own. It ends with 1 if an
 exact cause was not first each time, another one in less than 95 %, or a healthy group had trouble.
 """
 
@@ -11,42 +11,47 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Final
 
-from kafka_groups import sandbox
-from tests.live.incidents.run import Verdict, load_healthy_groups, load_incidents, look_at
+from tests.live.incidents.clusters import incident_cluster
+from tests.live.incidents.run import Verdict, load_decoys, load_healthy_groups, load_incidents, look_at
 from tests.live.incidents.stage import HealthyGroup, Incident
 
 # More applications at once would be slow on two cores, and then no incident is what its script says.
 _AT_ONCE: Final = 6
 _BAR: Final = 0.95
-_NAME: Final = "incidents"
 
 
 def main() -> int:
     """Run the proof, and return the exit code."""
     options = _parse()
     scripts: dict[str, Incident | HealthyGroup] = {**load_incidents()}
+    scripts |= {f"decoy-{name}": incident for name, incident in load_decoys().items()}
     scripts |= {f"healthy-{name}": healthy for name, healthy in load_healthy_groups().items()}
     names = options.only.split(",") if options.only else [*scripts]
     chosen = {name: scripts[name] for name in names}
+    alone = {name: script for name, script in chosen.items() if isinstance(script, Incident) and script.stops_broker}
+    together = {name: script for name, script in chosen.items() if name not in alone}
     with tempfile.TemporaryDirectory() as directory:
-        home = Path(directory)
-        spec = sandbox.SandboxSpec(name=_NAME, home=home, brokers=1, port=0, seed=False, profile=False)
-        started = sandbox.up(spec)
-        try:
-            verdicts = [*_look(started.bootstrap, chosen, options.variants)]
-        finally:
-            sandbox.down(_NAME, home=home)
+        verdicts = [
+            *_look(Path(directory), together, options.variants, brokers=1, at_once=_AT_ONCE),
+            *_look(Path(directory), alone, options.variants, brokers=3, at_once=1),
+        ]
     return _report(chosen, verdicts)
 
 
-def _look(bootstrap: str, scripts: Mapping[str, Incident | HealthyGroup], variants: int) -> Iterator[Verdict]:
-    for seed in range(variants):
-        names = [*scripts]
-        for at in range(0, len(names), _AT_ONCE):
-            for verdict in look_at(bootstrap, {name: scripts[name] for name in names[at : at + _AT_ONCE]}, seed):
+def _look(
+    home: Path, scripts: Mapping[str, Incident | HealthyGroup], variants: int, *, brokers: int, at_once: int
+) -> Iterator[Verdict]:
+    names = [*scripts]
+    if not names:
+        return
+    with incident_cluster(home, brokers=brokers) as cluster:
+        for seed, at in product(range(variants), range(0, len(names), at_once)):
+            some = {name: scripts[name] for name in names[at : at + at_once]}
+            for verdict in look_at(cluster.bootstrap, some, seed, cluster.brokers):
                 sys.stdout.write(f"{seed} {verdict.name}: {', '.join(verdict.causes) or 'nothing'}\n")
                 sys.stdout.flush()
                 yield verdict

@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from tests.live.incidents.stage import HealthyGroup, Incident, Stage
@@ -21,6 +22,7 @@ from tests.live.incidents.traffic import Traffic
 _DIRECTORY: Final = Path(__file__).parent
 # One after the other they would take ten minutes, and all at once overload two cores.
 _AT_ONCE: Final = 4
+_NO_BROKERS: Final[Mapping[int, int]] = MappingProxyType({})
 
 
 class Verdict(NamedTuple):
@@ -37,14 +39,24 @@ def load_incidents() -> dict[str, Incident]:
     return {name: module.INCIDENT for name, module in _load("troubles")}
 
 
+def load_decoys() -> dict[str, Incident]:
+    """Return the incidents with something harmless or different beside them, by the names of their modules."""
+    return {name: module.INCIDENT for name, module in _load("decoys")}
+
+
 def load_healthy_groups() -> dict[str, HealthyGroup]:
     """Return all healthy groups by the names of their modules."""
     return {name: module.HEALTHY for name, module in _load("healthy")}
 
 
-def look_at(bootstrap: str, scripts: Mapping[str, Incident | HealthyGroup], seed: int) -> list[Verdict]:
-    """Bring all incidents about, look once, and return what was found of each, in the order of the scripts."""
-    with _prepare(bootstrap, scripts, seed) as stages:
+def look_at(
+    bootstrap: str, scripts: Mapping[str, Incident | HealthyGroup], seed: int, brokers: Mapping[int, int] = _NO_BROKERS
+) -> list[Verdict]:
+    """Bring all incidents about, look once, and return what was found of each, in the order of the scripts.
+
+    `brokers` are the processes of brokers that incidents may stop, by the ids of the brokers.
+    """
+    with _prepare(bootstrap, scripts, seed, brokers) as stages:
         groups = {stage.group: name for name, stage in stages.items()}
         for stage in stages.values():
             stage.begin()
@@ -55,7 +67,9 @@ def look_at(bootstrap: str, scripts: Mapping[str, Incident | HealthyGroup], seed
 
 
 @contextmanager
-def _prepare(bootstrap: str, scripts: Mapping[str, Incident | HealthyGroup], seed: int) -> Iterator[dict[str, Stage]]:
+def _prepare(
+    bootstrap: str, scripts: Mapping[str, Incident | HealthyGroup], seed: int, brokers: Mapping[int, int]
+) -> Iterator[dict[str, Stage]]:
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         traffic = Traffic(bootstrap)
@@ -63,6 +77,7 @@ def _prepare(bootstrap: str, scripts: Mapping[str, Incident | HealthyGroup], see
         stages = {}
         for name in scripts:
             stages[name] = Stage(bootstrap, f"{name.replace('_', '-')}-{seed}-{os.getpid()}", traffic, seed, directory)
+            stages[name].brokers = brokers
             stack.callback(stages[name].close)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             started = [pool.submit(_script_of(script), stages[name]) for name, script in scripts.items()]

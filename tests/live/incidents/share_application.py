@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import time
+from types import FrameType
 
 from confluent_kafka import ShareConsumer
 
 
 def main() -> None:
-    """Read until the process is ended, or hang with the first records that were delivered."""
+    """Read until the process is asked to leave the group, or hang with the first records that were delivered."""
     parser = argparse.ArgumentParser()
     parser.add_argument("bootstrap")
     parser.add_argument("group")
@@ -25,15 +27,24 @@ def main() -> None:
         "bootstrap.servers": options.bootstrap,
         "group.id": options.group,
         "client.id": options.client_id,
+        "max.poll.records": 20,
         "log_level": 0,
     }
     consumer = ShareConsumer(settings)
     consumer.subscribe([options.topic])
-    while True:
+    is_asked_to_leave = False
+
+    def ask_to_leave(_number: int, _frame: FrameType | None) -> None:
+        nonlocal is_asked_to_leave
+        is_asked_to_leave = True
+
+    signal.signal(signal.SIGTERM, ask_to_leave)
+    while not is_asked_to_leave:
         records = len(list(consumer.poll(0.2)))
         if records and options.hang:
             time.sleep(1e6)
         time.sleep(records / options.rate)
+    consumer.close()
 
 
 if __name__ == "__main__":

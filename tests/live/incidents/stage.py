@@ -10,13 +10,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
-from confluent_kafka import Consumer, ConsumerGroupState, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupState, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
@@ -32,7 +32,8 @@ _RESTART_S: Final = 0.3
 class Stage:
     """One incident on a cluster. `group` is its group, `topic` its first topic, `random` the numbers of its variant.
 
-    `directory` is for the files of real applications, and does not exist yet.
+    `directory` is for the files of real applications, and does not exist yet. `brokers` are the brokers' processes, if
+    the incident may stop one.
     What is given to `later` happens that many seconds after the command has begun to look.
     """
 
@@ -44,6 +45,7 @@ class Stage:
         self.traffic = traffic
         self.random = random.Random(f"{name} {seed}")
         self.admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+        self.brokers: Mapping[int, int] = {}
         self._processes: list[subprocess.Popen[bytes]] = []
         self._later: list[tuple[float, Callable[[], object]]] = []
         self._is_ended = threading.Event()
@@ -51,12 +53,17 @@ class Stage:
         self._kept: list[object] = []
         self._contexts = ExitStack()
 
-    def make_topic(self, partitions: int, *, topic: str = "", **settings: str) -> str:
-        """Create a topic, the group's own one without a name, and return its name."""
+    def make_topic(self, partitions: int, *, topic: str = "", leaders: Sequence[int] = ()) -> str:
+        """Create a topic, the group's own one without a name, and return its name.
+
+        `leaders` are the brokers of all its partitions in turn.
+        """
         name = topic or self.topic
-        config = {key.replace("_", "."): value for key, value in settings.items()}
-        new = NewTopic(name, partitions, replication_factor=1, config=config)
-        self.admin.create_topics([new])[name].result(timeout=_TIMEOUT_S)
+        new = NewTopic(name, partitions, replication_factor=1)
+        if leaders:
+            replicas = [[leaders[number % len(leaders)]] for number in range(partitions)]
+            new = NewTopic(name, partitions, replica_assignment=replicas)
+        self._await(lambda: self._create(new))
         self._await(lambda: len(self._partitions(name)) == partitions)
         return name
 
@@ -122,6 +129,11 @@ class Stage:
             return described.state is ConsumerGroupState.STABLE and len(described.members) == members
 
         self._await(is_stable)
+
+    def freeze_broker(self, number: int) -> None:
+        """Stop a broker with SIGSTOP until the incident ends."""
+        os.kill(self.brokers[number], signal.SIGSTOP)
+        self._contexts.callback(os.kill, self.brokers[number], signal.SIGCONT)
 
     def delete_records(self, before: Mapping[int, int]) -> None:
         """Delete the records of the group's topic below these offsets."""
@@ -198,6 +210,16 @@ class Stage:
         thread.start()
         self._threads.append(thread)
 
+    def _create(self, topic: NewTopic) -> bool:
+        """Create a topic; return False if a broker that was stopped before is not in the cluster again yet."""
+        try:
+            self.admin.create_topics([topic])[topic.topic].result(timeout=_TIMEOUT_S)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.INVALID_REPLICA_ASSIGNMENT:
+                raise
+            return False
+        return True
+
     def _partitions(self, topic: str) -> list[int]:
         found = self.admin.list_topics(timeout=10).topics.get(topic)
         return sorted(found.partitions) if found is not None and found.error is None else []
@@ -214,12 +236,14 @@ class Stage:
 class Incident(NamedTuple):
     """An incident: the cause that `why` should name first, and the script that brings it about.
 
-    `is_exact` if the evidence admits no other cause: then it has to be found each time.
+    `is_exact` if the evidence admits no other cause: then it has to be found each time. One that `stops_broker` needs
+    a cluster of three brokers, whose groups have their commits on one broker alone, and no incident beside it.
     """
 
     cause: str
     inject: Callable[[Stage], None]
     is_exact: bool = False
+    stops_broker: bool = False
 
 
 class HealthyGroup(NamedTuple):

@@ -15,7 +15,7 @@ from tests.options.completion.lines import kinds_offered, offered
 def test_commands_are_offered_in_the_order_of_the_help() -> None:
     reading = ["list", "describe", "offsets", "lag", "why", "check", "wait", "orphans"]
     changing = ["reset", "delete", "delete-offsets", "remove-members", "undo"]
-    assert offered("") == [*reading, *changing, "pipeline", "schema", "sandbox", "completion"]
+    assert offered("") == [*reading, *changing, "exporter", "pipeline", "schema", "sandbox", "completion"]
     assert offered("pipeline", "b") == ["backfill", "build"]
     assert offered("sandbox", "d") == ["demo", "down"]
 
@@ -130,6 +130,14 @@ def test_profiles_are_those_of_the_users_file(home: Path) -> None:
     assert offered("list", "--profile", "p") == ["prod"]
     assert offered("list", "--profile", "dev,p") == ["dev,prod"]
     assert offered("delete", "--profile", "dev,p") == []
+
+
+def test_profiles_that_an_option_cannot_name_are_not_offered(home: Path) -> None:
+    (home / ".config" / "kafka-groups").mkdir(parents=True)
+    (home / ".config" / "kafka-groups" / "profiles.toml").write_text('["a,b"]\n[a]\n[A]\n')
+    for command in ("list", "delete"):
+        assert offered(command, "--profile", "") == ["A", "a"]
+    assert offered("list", "--profile", "a,") == ["a,A"]
 
 
 def test_formats_are_those_of_the_command() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 import signal
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Event, current_thread
 from typing import Any
 
 import pytest
@@ -124,6 +126,30 @@ def test_a_cluster_that_fails_is_one_failure_beside_the_samples(sample: Sample, 
     assert line.startswith("dead: Error: cannot connect to 127.0.0.1:1: connection refused; ")
 
 
+def test_the_first_of_two_profiles_of_one_cluster_samples_it(
+    sample: Sample, profiles: ClusterProfiles, east: ScriptedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The profiles may have different rights, so the time that each takes decides nothing."""
+    profiles.add("again", east)
+    read = sample_module.read_sample
+    is_second_read = Event()
+
+    def read_first_profile_last(admin: Any, **options: Any) -> sample_module.SampleReading:
+        is_first = current_thread().name == "cluster east"
+        if is_first:
+            is_second_read.wait(10)
+            time.sleep(0.3)
+        reading = read(admin, **options)
+        if not is_first:
+            is_second_read.set()
+        return reading
+
+    monkeypatch.setattr(sample_module, "read_sample", read_first_profile_last)
+    outcome = sample("--profile", "east,again", "--format", "ndjson")
+    assert {json.loads(line)["cluster"] for line in outcome.stdout.splitlines()} == {"east"}
+    assert "The profiles 'east' and 'again' are one cluster, id-east; 'east' samples it." in outcome.stderr
+
+
 def test_without_a_sample_no_directory_is_created(sample: Sample, profiles: ClusterProfiles, directory: Path) -> None:
     profiles.add("gone", NO_BROKER)
     outcome = sample("--profile", "dead,gone", "--format", "json")
@@ -189,7 +215,8 @@ def test_a_slow_cluster_does_not_delay_the_samples_of_others(
     assert process.stderr is not None
     lines = [process.stderr.readline() for _ in range(3)]
     process.send_signal(signal.SIGINT)
-    stdout, _ = process.communicate(timeout=30)
+    stdout, stderr = process.communicate(timeout=30)
+    assert "west: Error: the command was interrupted before all results were written (INTERRUPTED)\n" in stderr
     assert [re.sub(r"^\S+|\d+", "", line) for line in lines] == [" east:  rows\n"] * 3
     assert (process.returncode, {*samples_of(directory)}) == (130, {"id-east"})
     assert [(each["cluster"], each["name"]) for each in json.loads(stdout)["errors"]] == [("west", "INTERRUPTED")]

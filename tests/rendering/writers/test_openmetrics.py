@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_pro
 
 from kafka_groups.groups.lag.summary import LagKey, LagRow, summarize_lag
 from kafka_groups.model import Failure, GroupDescription, OffsetRow
+from kafka_groups.rendering.clusters import Cluster
 from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.views.lag import LAG_VIEWS
 from kafka_groups.rendering.views.lag_metrics import PREFIX, TOTALS, lag_metrics
@@ -70,6 +71,22 @@ def test_every_row_has_its_samples(parse: Parse, key: LagKey) -> None:
     assert lags == [row.lag for row in rows if row.lag is not None]
     assert samples[f"{PREFIX}_poll_failures", ()] == 1
     assert samples[f"{PREFIX}_poll_timestamp_seconds", ()] == 1_700_000_000.25
+
+
+@every_parser
+def test_failures_are_counted_by_cluster(parse: Parse) -> None:
+    texts: list[Iterable[str]] = []
+    is_openmetrics = parse is parse_openmetrics
+    writer = OpenMetricsWriter(
+        texts.append, lag_metrics(LagKey.GROUP), totals=TOTALS, clock=lambda: 0.0, is_openmetrics=is_openmetrics
+    )
+    for name in ("east", "west"):
+        writer.add(Entry(LAG_VIEWS[LagKey.GROUP].table(), rows_by(LagKey.GROUP), dict, cluster=Cluster(name, "id")))
+    failures = [FAILURE._replace(cluster=name) for name in ("west", 'de"ad', "west")]
+    writer.end([], failures, status="partial")
+    samples = samples_of(parse, "".join(texts[0]))
+    numbers = {labels: value for (name, labels), value in samples.items() if name == f"{PREFIX}_poll_failures"}
+    assert numbers == {(("cluster", "east"),): 0, (("cluster", "west"),): 2, (("cluster", 'de"ad'),): 1}
 
 
 @every_parser

@@ -16,8 +16,8 @@ from kafka_groups.model import Broker
 
 # What brokers return for a coordinator that does not serve its groups.
 _UNAVAILABLE: Final = frozenset({"COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR"})
-# What clients report if no broker responds: the coordinator may be lost, or the way to it.
-_NO_RESPONSE: Final = frozenset({"CONNECTION_FAILED", "TIMEOUT"})
+# Names of failures to reach it in time.
+_UNREACHABLE: Final = frozenset({"CONNECTION_FAILED", "TIMEOUT"})
 # Fewer groups may stop together by chance, and batch readers stop for a while.
 _MIN_GROUPS: Final = 3
 _MIN_STOP_MS: Final = 60_000
@@ -26,15 +26,14 @@ _MIN_STOP_MS: Final = 60_000
 def find(evidence: Evidence) -> Iterator[Finding]:
     """Yield a finding if the coordinator does not respond, or all its groups stopped at the same time."""
     broker, failure = evidence.last.group.coordinator, evidence.coordinator_failure
+    text = "" if failure is None else f"The last request to the coordinator failed: {failure.message} ({failure.name})."
     if failure is not None and failure.name in _UNAVAILABLE:
-        text = f"The last request to the coordinator failed: {failure.message} ({failure.name})."
         yield _describe(evidence, "is not available", Certainty.CERTAIN, [text])
+    elif failure is not None and failure.name in _UNREACHABLE:
+        yield _describe(evidence, "does not respond", Certainty.STRONG, [text])
     elif broker is not None and broker.id in evidence.unanswering_brokers:
         text = f"Broker {broker.id} did not respond: {evidence.unanswering_brokers[broker.id]}."
         yield _describe(evidence, "does not respond", Certainty.STRONG, [text])
-    elif failure is not None and failure.name in _NO_RESPONSE:
-        text = f"The last request to the coordinator failed: {failure.message} ({failure.name})."
-        yield _describe(evidence, "does not respond", Certainty.LIKELY, [text])
     elif broker is not None:
         yield from _compare(evidence, broker)
 
@@ -66,7 +65,7 @@ def _describe(evidence: Evidence, trouble: str, certainty: Certainty, texts: lis
         next_command=f"kafka-topics.sh --bootstrap-server {evidence.bootstrap_server} --describe --topic "
         "__consumer_offsets --under-min-isr-partitions",
         explains=evidence.unexplained,
-        lag=total_lag(evidence.open_partitions()),
+        lag=total_lag(evidence.open_partitions()) if evidence.partitions else None,
     )
 
 

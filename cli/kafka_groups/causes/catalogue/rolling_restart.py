@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kafka_groups.causes.cause import Cause, Order
-from kafka_groups.causes.evidence import Evidence, GroupPoll, Need
+from kafka_groups.causes.evidence import Evidence, GroupPoll, Need, PartitionPolls
 from kafka_groups.causes.finding import CauseKind, Certainty, Finding, Since
 from kafka_groups.causes.membership import Life, described_polls, is_rebalancing, life_fact, lives_of
+from kafka_groups.causes.pace import pace
 from kafka_groups.causes.rebalances import changed_polls
 from kafka_groups.causes.sentences import count, name_time
 from kafka_groups.causes.series import consumed, is_unread_since, lag_of, total_lag
@@ -30,7 +31,9 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     explained = frozenset(
         key
         for key, series in evidence.open_partitions().items()
-        if lag_of(series) and not is_unread_since(series, _time_before(polls, changes[0]))
+        if lag_of(series)
+        and not is_unread_since(series, _time_before(polls, changes[0]))
+        and not _is_slow_after(series, changes[-1])
     )
     if replaced and explained:
         yield _describe(evidence, changes, (*left, *joined), explained)
@@ -45,6 +48,12 @@ def _is_same(member: Member, other: Member) -> bool:
 def _time_before(polls: Sequence[GroupPoll], change: GroupPoll) -> int:
     """Return the time of the poll before the last one without the change: members may have stopped since."""
     return polls[max(0, polls.index(change) - 2)].at_ms
+
+
+def _is_slow_after(series: PartitionPolls, change: GroupPoll) -> bool:
+    """Return whether a partition is read more slowly than it is written since a change: the restart is no reason."""
+    since = pace(tuple(poll for poll in series if poll.at_ms >= change.at_ms))
+    return since is not None and since.read > 0 and since.is_slower
 
 
 def _describe(

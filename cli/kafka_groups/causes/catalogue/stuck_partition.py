@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from typing import Final
+from math import inf
+from typing import Final, NamedTuple
 
 from kafka_groups.causes.cause import Cause, Order
 from kafka_groups.causes.evidence import Evidence, Need
@@ -19,7 +20,14 @@ from kafka_groups.model import Member, TopicPartition
 
 # Below this time a partition is not compared with others: a commit interval may be as long.
 _SHORT_WAIT_MS: Final = 20_000
-_OFTEN: Final = 3
+_FAR: Final = 3
+
+
+class _Neighbours(NamedTuple):
+    """The most moves of another partition of a member, and the wait in ms above which a still one is far slower."""
+
+    moves: int
+    far_ms: float
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -29,21 +37,21 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     """
     owned = owners(evidence.last.group)
     waited = {key: _wait(evidence, key) for key, polls in evidence.open_partitions().items() if is_still(polls)}
-    stuck = {key for key, wait_ms in waited.items() if key in owned and wait_ms >= BEHIND_MS}
+    stuck = {key for key, wait_ms in waited.items() if key in owned and wait_ms >= _SHORT_WAIT_MS}
     beside: dict[str, set[TopicPartition]] = {}
     for key in owned.keys() - stuck:
         beside.setdefault(owned[key].member_id, set()).add(key)
     busy = Counter(owned[key].member_id for key in busy_partitions(evidence) if key in owned)
     others_keep_up = bool(stuck) and _moves_of(evidence, owned.keys() - stuck) > 0
     # A member may own thousands of stuck partitions, so the others are judged once.
-    moves_beside = {
-        member_id: _moves_of(evidence, beside.get(member_id, set()))
-        for member_id in {owned[key].member_id for key in stuck}
-    }
+    ids = {owned[key].member_id for key in stuck}
+    neighbours = {member_id: _neighbours(evidence, beside.get(member_id, set())) for member_id in ids}
     for key in sorted(stuck, key=lambda key: (-lag_of(evidence.partitions[key]), key)):
         owner = owned[key]
-        if most := moves_beside[owner.member_id]:
-            certainty = Certainty.STRONG if most > 1 else Certainty.LIKELY
+        most, far_ms = neighbours[owner.member_id]
+        is_long = waited[key] >= BEHIND_MS
+        if most and (is_long or waited[key] > far_ms):
+            certainty = Certainty.STRONG if is_long and most > 1 else Certainty.LIKELY
             yield _describe(evidence, key, owner, "other partitions of the same member move", certainty)
         elif others_keep_up and waited[key] >= STOPPED_MS and busy[owner.member_id] <= 1:
             words = "the other members move, and its own has nothing else to read: it may hang"
@@ -60,6 +68,17 @@ def _moves_of(evidence: Evidence, keys: AbstractSet[TopicPartition]) -> int:
     if not all(keeps_up(polls, evidence.log_times.get(key, ())) for key, polls in moving.items()):
         return 0
     return max((len(moves(polls)) for polls in moving.values()), default=0)
+
+
+def _neighbours(evidence: Evidence, keys: AbstractSet[TopicPartition]) -> _Neighbours:
+    """Return how the other partitions of a member move. Beside a far longer wait than theirs, a minute is not needed.
+
+    That holds if all that moved did so at nearly each poll: a member that reads its partitions in turn lets each wait.
+    """
+    known = [polls for key in keys if moves(polls := evidence.partitions.get(key, ()))]
+    is_often = all(len(moves(polls)) >= len(polls) - 2 for polls in known)
+    longest_ms = max((max(waits(polls), default=0) for polls in known), default=0)
+    return _Neighbours(_moves_of(evidence, keys), _FAR * longest_ms if is_often else inf)
 
 
 def _describe(evidence: Evidence, key: TopicPartition, owner: Member, beside: str, certainty: Certainty) -> Finding:

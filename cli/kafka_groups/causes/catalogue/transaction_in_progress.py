@@ -57,5 +57,6 @@ CAUSE: Final = Cause(
     order=Order.EXPLANATION,
     needs=(Need.COMMITS, Need.LOG_ENDS, Need.STABLE_ENDS, Need.TRANSACTIONS),
     find=find,
-    place=50,
+    # Records that a transaction holds are no matter of the commit interval.
+    place=5,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafka_groups.causes.evidence import (
     Evidence,
@@ -14,11 +14,23 @@ from kafka_groups.causes.evidence import (
     PartitionPolls,
     TopicPoll,
 )
-from kafka_groups.groups.observation.logs import LogTimes
+from kafka_groups.errors import ConnectionFailedError, TimeoutExceededError
+from kafka_groups.groups.observation.logs import LogTimes, reason_of
 from kafka_groups.groups.observation.other_groups import MOST_GROUPS, OtherGroups
 from kafka_groups.groups.observation.poll import Poll
 from kafka_groups.groups.observation.transactions import Transactions
-from kafka_groups.model import Failure, TopicPartition
+from kafka_groups.model import Failure, GroupDescription, TopicPartition
+
+# Failures of a group whose coordinator does not respond, or that has none.
+_NOT_SERVING: Final = frozenset(
+    {
+        ConnectionFailedError.name,
+        TimeoutExceededError.name,
+        "COORDINATOR_LOAD_IN_PROGRESS",
+        "COORDINATOR_NOT_AVAILABLE",
+        "NOT_COORDINATOR",
+    }
+)
 
 
 class Background(NamedTuple):
@@ -32,10 +44,45 @@ class Background(NamedTuple):
 
 
 def collect_evidence(polls: Sequence[Poll], background: Background) -> dict[str, Evidence]:
-    """Return the evidence on each group that a poll observed, by id. `polls` are in the order of time."""
-    selected = sorted({group for poll in polls for group in poll.groups})
-    others = _other_groups(polls, selected, background.others)
-    return {group: _evidence_of(group, polls, others, background) for group in selected}
+    """Return the evidence on each group that a poll observed, by id, and on those whose coordinator did not respond.
+
+    `polls` are in the order of time.
+    """
+    observed = {group for poll in polls for group in poll.groups}
+    failures = _coordinator_failures(polls[-1]) if polls else {}
+    others = _other_groups(polls, sorted(observed), background.others)
+    evidence = {group: _evidence_of(group, polls, others, background) for group in sorted(observed)}
+    for group, failure in failures.items():
+        known = evidence.get(group) or _unobserved(group, polls[-1], failure, background)
+        evidence[group] = known._replace(coordinator_failure=failure)
+    return dict(sorted(evidence.items()))
+
+
+def _coordinator_failures(poll: Poll) -> dict[str, Failure]:
+    """Return the failures of groups that a poll did not observe because their coordinators did not serve them."""
+    return {
+        failure.group: failure
+        for failure in poll.failures
+        if failure.group is not None
+        and failure.topic is None
+        and failure.group not in poll.groups
+        and failure.name in _NOT_SERVING
+    }
+
+
+def _unobserved(group: str, poll: Poll, failure: Failure, background: Background) -> Evidence:
+    """Return the evidence on a group that no poll saw."""
+    unknown = GroupDescription(
+        group=group, type=None, state=None, protocol_type=None, coordinator=None, is_described=False
+    )
+    return Evidence(
+        polls=(GroupPoll(poll.at_ms, unknown),),
+        brokers=poll.brokers,
+        unanswering_brokers=poll.unanswering_brokers,
+        unseen=dict.fromkeys(Need, reason_of(failure)),
+        bootstrap_server=background.bootstrap_server,
+        interval_ms=background.interval_ms,
+    )
 
 
 def _evidence_of(group: str, polls: Sequence[Poll], others: Sequence[OtherGroup], background: Background) -> Evidence:
@@ -53,18 +100,10 @@ def _evidence_of(group: str, polls: Sequence[Poll], others: Sequence[OtherGroup]
         others=tuple(other for other in others if other.group != group),
         brokers=of_group[-1].brokers,
         unanswering_brokers=polls[-1].unanswering_brokers,
-        coordinator_failure=_coordinator_failure(group, polls[-1]),
         unseen={**of_group[-1].unseen.get(group, {}), **_unseen(partitions, background)},
         bootstrap_server=background.bootstrap_server,
         interval_ms=background.interval_ms,
     )
-
-
-def _coordinator_failure(group: str, last: Poll) -> Failure | None:
-    """Return why the last poll could not observe a group; None if it did."""
-    if group in last.groups:
-        return None
-    return next((failure for failure in last.failures if failure.group == group and failure.topic is None), None)
 
 
 def _series(group: str, polls: Iterable[Poll]) -> dict[TopicPartition, PartitionPolls]:

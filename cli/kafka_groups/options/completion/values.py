@@ -38,16 +38,15 @@ def topics_or_partitions(ctx: click.Context, param: click.Parameter, incomplete:
 
 def profiles(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
     """Return the names of the user's profiles."""
-    from kafka_groups.settings.profiles import profile_names
-
-    return [CompletionItem(name) for name in profile_names() if name.startswith(incomplete)]
+    return [CompletionItem(name) for name in _profile_names() if name.startswith(incomplete)]
 
 
 def profile_list(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
-    """Return the names of the user's profiles for the last place of a list."""
-    from kafka_groups.settings.profiles import profile_names
-
-    return _list_items(profile_names(), incomplete)
+    """Return the names of the user's profiles for the last place of a list, whose case matters."""
+    before, comma, last = incomplete.rpartition(",")
+    used = {name.strip() for name in before.split(",")}
+    names = (name for name in _profile_names() if name.startswith(last) and name not in used)
+    return [CompletionItem(f"{before}{comma}{name}") for name in names]
 
 
 def runs(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
@@ -83,6 +82,13 @@ def _cluster_names(ctx: click.Context, kind: str) -> Sequence[str]:
     from kafka_groups.options.completion.cluster_names import find_names
 
     return find_names(kind, ctx.params)
+
+
+def _profile_names() -> list[str]:
+    """Return the names that --profile can take: a comma separates names there."""
+    from kafka_groups.settings.profiles import profile_names
+
+    return [name for name in profile_names() if "," not in name]
 
 
 def _unused(ctx: click.Context, names: Iterable[str], incomplete: str) -> Iterator[str]:

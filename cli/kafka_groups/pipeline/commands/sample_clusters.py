@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import time
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final
@@ -21,6 +21,7 @@ from kafka_groups.pipeline.commands.clock import now_ms, timestamp
 from kafka_groups.pipeline.commands.command_run import Run
 from kafka_groups.pipeline.commands.documents import Summary
 from kafka_groups.rendering.clusters import Cluster
+from kafka_groups.rendering.stderr import print_failures
 
 if TYPE_CHECKING:
     from kafka_groups.pipeline.facts.sample import SampleReading, SampleResult
@@ -50,6 +51,7 @@ def sample_clusters(run: Run, connection: Connection, storage: Storage, interval
         except (KeyboardInterrupt, SystemExit):
             samples.add_interrupted()
             run.report(samples.summarize(), samples.failures())
+            print_failures(run.screen, samples.failures())
             raise
         run.finish(samples.summarize(), samples.failures())
 
@@ -159,8 +161,33 @@ def _read(session: ClusterSession) -> SampleReading:
 
 
 def _sample_once(samples: ClusterSamples, run: Run) -> None:
-    for outcome in watch_progress(samples.clusters, samples.clusters.run(_read), run.screen):
+    outcomes = watch_progress(samples.clusters, samples.clusters.run(_read), run.screen)
+    for outcome in _hold_duplicates(samples.clusters.readers, outcomes):
         samples.add(outcome)
+
+
+def _hold_duplicates(
+    readers: Sequence[ClusterReader], outcomes: Iterable[Outcome[SampleReading]]
+) -> Iterator[Outcome[SampleReading]]:
+    """Yield each outcome as soon as no earlier profile that still runs can be the same cluster.
+
+    Otherwise each run would sample a cluster of two profiles by the one that ends first, with the rights of its user.
+    """
+    ranks = {reader: rank for rank, reader in enumerate(readers)}
+    running = {*readers}
+    held: list[Outcome[SampleReading]] = []
+    for outcome in outcomes:
+        running.remove(outcome.reader)
+        held.append(outcome)
+        for candidate in sorted(held, key=lambda each: ranks[each.reader]):
+            earlier = (reader for reader in running if ranks[reader] < ranks[candidate.reader])
+            if not any(_may_be_cluster(reader, candidate) for reader in earlier):
+                held.remove(candidate)
+                yield candidate
+
+
+def _may_be_cluster(reader: ClusterReader, outcome: Outcome[SampleReading]) -> bool:
+    return outcome.value is not None and reader.cluster().id in {None, outcome.value.cluster_id}
 
 
 def _sample_repeatedly(samples: ClusterSamples, run: Run, interval_s: float) -> None:

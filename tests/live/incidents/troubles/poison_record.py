@@ -8,6 +8,8 @@ def inject(stage: Stage) -> None:
     partitions = stage.random.choice([2, 3, 6])
     poison = stage.random.randrange(partitions)
     stage.make_topic(partitions)
+    for partition in range(partitions):
+        stage.traffic.write(stage.topic, partition, 50)
     stage.produce(dict.fromkeys(range(partitions), stage.random.choice([5, 20])))
     stage.start_application(
         poison=f"{stage.topic}:{poison}:{stage.random.randrange(5, 50)}",
@@ -15,6 +17,7 @@ def inject(stage: Stage) -> None:
         protocol=stage.random.choice(["classic", "consumer"]),
     )
     stage.await_commits(partitions)
+    stage.sleep(5.0)
 
 
 INCIDENT = Incident("stuck_partition", inject)

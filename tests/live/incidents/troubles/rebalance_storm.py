@@ -1,6 +1,6 @@
 """Members join and leave all the time, so that the group rebalances again and again."""
 
-from tests.live.incidents.stage import Incident, Stage, end
+from tests.live.incidents.stage import Incident, Stage, leave
 
 
 def inject(stage: Stage) -> None:
@@ -17,8 +17,8 @@ def inject(stage: Stage) -> None:
         nonlocal number
         number += 1
         guest = stage.start_application(client_id=f"guest-{number}", rate=20, protocol=protocol)
-        stage.sleep(3.0)
-        end(guest)
+        stage.sleep(5.0)
+        leave(guest)
 
     stage.repeat(0.5, come_and_go)
 

@@ -1,20 +1,18 @@
-"""A streams application whose input topic is deleted has no valid topology any more."""
+"""The input topic of a streams application is deleted, so that its topology is not valid any more."""
 
-from confluent_kafka.admin import AdminClient
-
-from kafka_groups import sandbox
-from kafka_groups.sandbox.applications import WORDS_TOPIC
-from tests.live.groups.streams_application import word_count
+from tests.live.groups.raw_streams import RawStreamsMember
 from tests.live.incidents.stage import Incident, Stage
 
 
 def inject(stage: Stage) -> None:
-    """Delete the input topic of a running application."""
-    stage.enter(
-        word_count(stage.bootstrap, stage.directory, version=sandbox.DEFAULT_VERSION, instances=1, name=stage.group)
-    )
-    AdminClient({"bootstrap.servers": stage.bootstrap}).delete_topics([WORDS_TOPIC])[WORDS_TOPIC].result(timeout=30)
-    stage.sleep(5.0)
+    """Delete a topic before the command looks, or while it does; a real application ends after some time."""
+    other = stage.make_topic(2, topic=f"{stage.topic}-other")
+    stage.make_topic(stage.random.choice([1, 3]))
+    for _ in range(stage.random.choice([1, 2])):
+        member = stage.enter(RawStreamsMember(stage.bootstrap, stage.group, stage.topic, other))
+        stage.repeat(1.0, member.send_heartbeat)
+    stage.sleep(4.0)
+    stage.later(stage.random.choice([0.0, 8.0]), stage.delete_topic)
 
 
 INCIDENT = Incident("streams_not_ready", inject, is_exact=True)
