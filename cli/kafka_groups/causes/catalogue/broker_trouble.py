@@ -27,7 +27,9 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     """
     by_leader: dict[int | None, dict[TopicPartition, PartitionPolls]] = {}
     coordinator = evidence.last.group.coordinator
-    is_lost = coordinator is not None and coordinator.id in evidence.unanswering_brokers
+    is_lost = evidence.coordinator_failure is not None or (
+        coordinator is not None and coordinator.id in evidence.unanswering_brokers
+    )
     for key, polls in (evidence.open_partitions() if is_lost else evidence.partitions).items():
         if polls[-1].leader is not None or _lacks_leader(evidence, key, polls):
             by_leader.setdefault(polls[-1].leader, {})[key] = polls
