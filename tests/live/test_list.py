@@ -179,7 +179,7 @@ def test_ndjson_and_csv_have_the_values_of_json(cluster: Cluster, groups: dict[s
     assert [json.loads(line) for line in lines.out.splitlines()] == document["groups"]
     header, *rows = csv.reader(io.StringIO(table.out))
     assert header == ["GROUP", "TYPE", "STATE", "PROTOCOL"]
-    assert rows == [list(group.values()) for group in document["groups"]]
+    assert rows == [[group[key] for key in ("group", "type", "state", "protocol_type")] for group in document["groups"]]
 
 
 def test_an_unknown_group_is_an_error_beside_the_listed_groups(cluster: Cluster, groups: dict[str, str]) -> None:

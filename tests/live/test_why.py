@@ -9,6 +9,7 @@ import pytest
 from tests.live.groups.clients import run_command
 from tests.live.groups.members import empty, stable
 from tests.live.groups.topics import make_topic
+from tests.live.incidents.traffic import Traffic
 
 if TYPE_CHECKING:
     from tests.live.conftest import Cluster
@@ -19,7 +20,11 @@ POLLS = ("--samples", "3", "--interval", "1s", "--format", "json")
 
 
 def test_an_empty_group_with_a_lag_is_the_first_finding(cluster: Cluster) -> None:
-    topic = make_topic(cluster.bootstrap, partitions=3, records=9)
+    topic = make_topic(cluster.bootstrap, partitions=3)
+    traffic = Traffic(cluster.bootstrap)
+    for partition in range(3):
+        traffic.write(topic, partition, 9, age_s=300)
+    traffic.close()
     with empty(cluster.bootstrap, topic, commits=[(topic, 0, 2), (topic, 1, 9)]) as name:
         (group,) = run_command(cluster.bootstrap, "why", name, *POLLS).json["groups"]
     finding = group["findings"][0]

@@ -1,6 +1,6 @@
 """`kafka-groups why` on incidents of real brokers: exact causes come first, and healthy groups have no trouble.
 
-`make proof-causes` has all incidents and all healthy groups, in three variants each.
+`make proof-causes` has all incidents and all healthy groups, in three variants each; those that stop brokers, too.
 """
 
 from __future__ import annotations
@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.causes.catalogue import CAUSES
-from tests.live.incidents.clusters import incident_cluster
 from tests.live.incidents.run import load_healthy_groups, load_incidents, look_at
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.live.conftest import Cluster
 
 # No assignor of brokers up to Kafka 4.4 gives warm-up tasks, although descriptions have a place for them.
@@ -26,20 +23,8 @@ pytestmark = pytest.mark.live
 
 def test_each_exact_cause_comes_first_in_its_incident(cluster: Cluster) -> None:
     exact = {name: incident for name, incident in load_incidents().items() if incident.is_exact}
-    shared = {name: incident for name, incident in exact.items() if not incident.stops_broker}
-    found = look_at(cluster.bootstrap, shared, seed=0)
-    assert {each.name: each.causes[:1] for each in found} == {name: (each.cause,) for name, each in shared.items()}
-
-
-def test_a_broker_that_stops_comes_first_as_leader_and_as_coordinator(tmp_path: Path) -> None:
-    alone = {name: incident for name, incident in load_incidents().items() if incident.stops_broker}
-    with incident_cluster(tmp_path, brokers=3) as cluster:
-        found = [
-            verdict
-            for name, incident in alone.items()
-            for verdict in look_at(cluster.bootstrap, {name: incident}, seed=0, brokers=cluster.brokers)
-        ]
-    assert {each.name: each.causes[:1] for each in found} == {name: (each.cause,) for name, each in alone.items()}
+    found = look_at(cluster.bootstrap, exact, seed=0)
+    assert {each.name: each.causes[:1] for each in found} == {name: (each.cause,) for name, each in exact.items()}
 
 
 def test_healthy_groups_have_no_trouble(cluster: Cluster) -> None:

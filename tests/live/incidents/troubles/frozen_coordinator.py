@@ -19,4 +19,4 @@ def inject(stage: Stage) -> None:
     stage.later(stage.random.choice([2.0, 9.0]), lambda: stage.freeze_broker(coordinator))
 
 
-INCIDENT = Incident("coordinator_trouble", inject, is_exact=True, stops_broker=True)
+INCIDENT = Incident("coordinator_trouble", inject, stops_broker=True)
