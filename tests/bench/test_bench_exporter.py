@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from .exporter.contenders import GROUP, KAFKA_EXPORTER, KMINION, NO_VERDICTS, PARTITION, contenders
+from .exporter.contenders import GROUP, KAFKA_EXPORTER, KMINION, PARTITION, VERDICTS, contenders
 from .exporter.scrape_table import GROUPS, Series, format_scrapes, judge_scrapes, ratios
 from .exporter.scrapes import GZIP, IDENTITY, Scrape, fetch, sum_samples
 from .exporter.soak import Sample, format_samples, judge_samples
@@ -59,10 +59,10 @@ def test_exporters_without_a_path_are_not_measured() -> None:
     assert [contender.key for contender in contenders(None, None)] == [
         (OURS, GROUP),
         (OURS, PARTITION),
-        (f"{OURS} {NO_VERDICTS}", PARTITION),
+        (f"{OURS} {VERDICTS}", GROUP),
     ]
     names = [contender.name for contender in contenders("/k", "/e")]
-    assert names == [OURS, KMINION, OURS, KMINION, f"{OURS} {NO_VERDICTS}", KAFKA_EXPORTER]
+    assert names == [OURS, KMINION, OURS, KMINION, f"{OURS} {VERDICTS}", KAFKA_EXPORTER]
 
 
 def series(name: str, by: str, *seconds: float, cpu_s: float = 1.0, peak_mib: float = 90) -> Series:

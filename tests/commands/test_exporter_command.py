@@ -173,8 +173,8 @@ def test_an_address_in_use_is_an_error_of_one_line(cluster: ScriptedCluster) -> 
             "--listen 'a:70000' is not HOST:PORT; write for example 127.0.0.1:9465, [::1]:9465 or 0.0.0.0:9465",
         ),
         (("--all-metrics",), "--all-metrics is only for --by partition; --by group always has all metrics"),
-        (("--stop-after", "1m", "--no-verdicts"), "--stop-after contradicts --no-verdicts"),
-        (("--retention-alert", "1h"), "--retention-alert is only for --time with verdicts"),
+        (("--stop-after", "1m"), "--stop-after needs --verdicts"),
+        (("--retention-alert", "1h"), "--retention-alert needs --time and --verdicts"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

@@ -90,7 +90,7 @@ def polled(
     times: Times | None = None,
 ) -> PolledCluster:
     """Return a cluster with these settings."""
-    samples = ClusterSamples(options or PollOptions(), Polls())
+    samples = ClusterSamples(options or PollOptions(with_verdicts=True), Polls())
     return PolledCluster(ClusterSource(name, lambda: settings, GroupAdmin), samples, lines.append, times or Times())
 
 
@@ -106,7 +106,9 @@ def serve(
 ) -> Iterator[Exporter]:
     """Yield an exporter of clusters on a free port."""
     service = Service(clusters, schedule or Schedule(), lines.append, times or Times())
-    content = Content(service.scrape, Page((options or PollOptions()).metrics()).format, service.is_ready)
+    content = Content(
+        service.scrape, Page((options or PollOptions(with_verdicts=True)).metrics()).format, service.is_ready
+    )
     with WebServer(("127.0.0.1", 0), content, access or OpenAccess(), lines.append) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         service.start()

@@ -35,7 +35,7 @@ class Poller:
 
     def __init__(self, admin: GroupAdmin, **options: Any) -> None:
         self.admin = admin
-        self.samples = ClusterSamples(PollOptions(**options), Polls())
+        self.samples = ClusterSamples(PollOptions(**{"with_verdicts": True, **options}), Polls())
         self.at_ms = 1_700_000_000_000
 
     def lines(self) -> list[str]:

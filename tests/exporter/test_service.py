@@ -147,7 +147,7 @@ def test_a_cluster_without_a_name_has_that_of_its_id(cluster: ScriptedCluster) -
 
 def test_the_limit_of_series_skips_groups_and_says_so_once(cluster: ScriptedCluster) -> None:
     lines: list[str] = []
-    options = PollOptions(max_series=17)
+    options = PollOptions(max_series=17, with_verdicts=True)
     with serve([polled(cluster.settings(), lines, options=options)], lines, options=options) as exporter:
         exporter.metrics()
         text = exporter.metrics()

@@ -26,7 +26,7 @@ OPENMETRICS = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;versi
 
 @pytest.fixture(scope="module")
 def exporter() -> Iterator[Exporter]:
-    options = PollOptions(by=LagKey.PARTITION)
+    options = PollOptions(by=LagKey.PARTITION, with_verdicts=True)
     with small_cluster() as cluster, serve_cluster(cluster, options) as running:
         yield running
 

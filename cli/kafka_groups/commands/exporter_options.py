@@ -82,11 +82,10 @@ _OPTIONS: Final[tuple[Callable[[Any], Any], ...]] = (
     ),
     click.option("--time", "with_time", is_flag=True, help="Add time lag: the age of the first record not processed."),
     click.option(
-        "--no-verdicts",
+        "--verdicts",
         "with_verdicts",
-        flag_value=False,
-        default=True,
-        help="No verdicts on groups, which take most of the time of a poll where groups have many partitions.",
+        is_flag=True,
+        help="Add verdicts on groups. They take most of the time of a poll where groups have many partitions.",
     ),
     click.option(
         "--all-metrics",
@@ -157,9 +156,9 @@ def read_address(text: str) -> tuple[str, int]:
 def read_limits(options: ExporterOptions) -> Limits:
     """Return the limits of verdicts. Raises UsageError for one that nothing would use."""
     if options.stop_after is not None and not options.with_verdicts:
-        raise click.UsageError("--stop-after contradicts --no-verdicts")
+        raise click.UsageError("--stop-after needs --verdicts")
     if options.retention_alert is not None and not (options.with_verdicts and options.with_time):
-        raise click.UsageError("--retention-alert is only for --time with verdicts")
+        raise click.UsageError("--retention-alert needs --time and --verdicts")
     given = {"stop_after_ms": options.stop_after, "retention_alert_ms": options.retention_alert}
     return Limits(**{name: value for name, value in given.items() if value is not None})
 

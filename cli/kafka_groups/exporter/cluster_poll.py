@@ -31,7 +31,7 @@ class PollOptions(NamedTuple):
     by: LagKey = LagKey.GROUP
     isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
     with_time: bool = False
-    with_verdicts: bool = True
+    with_verdicts: bool = False
     with_all: bool = False
     max_series: int | None = None
 

@@ -13,8 +13,8 @@ KMINION: Final = "kminion"
 KAFKA_EXPORTER: Final = "kafka_exporter"
 GROUP: Final = "group"
 PARTITION: Final = "partition"
-# The others have no verdicts.
-NO_VERDICTS: Final = "--no-verdicts"
+# No other exporter has them, so that they have no target.
+VERDICTS: Final = "--verdicts"
 HOST: Final = "127.0.0.1"
 
 
@@ -105,7 +105,7 @@ def contenders(kminion: str | None, kafka_exporter: str | None) -> list[Contende
         found.append(our_contender(by))
         if kminion is not None:
             found.append(kminion_contender(kminion, by))
-    found.append(our_contender(PARTITION, NO_VERDICTS))
+    found.append(our_contender(GROUP, VERDICTS))
     if kafka_exporter is not None:
         found.append(kafka_exporter_contender(kafka_exporter))
     return found

@@ -48,7 +48,7 @@ def judge_scrapes(groups: int, results: Sequence[Series]) -> list[Verdict]:
         return []
     by_key = {(result.name, result.by): result for result in results}
     verdicts = [_judge_time(by_key[OURS, GROUP])]
-    ours = [result for result in results if result.name.startswith(OURS)]
+    ours = [result for result in results if result.name == OURS]
     if (theirs := by_key.get((KMINION, PARTITION))) is not None:
         for result in ours:
             verdicts += _judge_ratios(result, theirs) if result.by == PARTITION else []

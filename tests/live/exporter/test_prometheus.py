@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 repeated = pytest.mark.usefixtures("repetition")
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
-_STOP_AFTER: Final = ("--stop-after", "4s")
+_STOP_AFTER: Final = ("--verdicts", "--stop-after", "4s")
 _PROMETHEUS: Final = "prometheus"
 _QUIET_S: Final = 10
 
@@ -46,7 +46,7 @@ def test_promtool_finds_nothing_wrong_in_the_metrics(
     topic = make_topic(cluster.bootstrap, records=5)
     commit_offset(cluster.bootstrap, group, topic, 2)
     more = ("--all-metrics",) if by == "partition" else ()
-    options = ("--by", by, "--time", "--match", f"{group}.*", "--timeout", "2s", *more)
+    options = ("--by", by, "--time", "--verdicts", "--match", f"{group}.*", "--timeout", "2s", *more)
     with start_exporter(profiles, "--profile", "real,gone", *options) as exporter:
         exporter.scrape()
         text = exporter.text()
