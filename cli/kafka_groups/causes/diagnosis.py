@@ -48,8 +48,8 @@ def explain(evidence: Evidence, causes: Sequence[Cause] = CAUSES) -> Diagnosis:
     """Return the diagnosis of a group.
 
     Causes are tested in their order; a partition that a cause explains is not judged by later ones, unless the finding
-    is a consequence of something else. Trouble comes
-    first, then what is more certain, what was tested earlier, and what explains more lag.
+    is a consequence of something else. Trouble comes first, then what is more certain, what was tested earlier, and
+    what explains more lag.
     """
     found: list[Found] = []
     absent: list[Cause] = []

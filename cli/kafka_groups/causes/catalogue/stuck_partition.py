@@ -4,30 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from collections.abc import Set as AbstractSet
-from math import inf
-from typing import Final, NamedTuple
+from typing import Final
 
 from kafka_groups.causes.cause import Cause, Order
 from kafka_groups.causes.evidence import Evidence, Need
 from kafka_groups.causes.facts import lag_fact, member_fact
 from kafka_groups.causes.finding import CauseKind, Certainty, Finding
+from kafka_groups.causes.other_partitions import judge_others, most_moves
 from kafka_groups.causes.owners import owners
-from kafka_groups.causes.pace import BEHIND_MS, STOPPED_MS, busy_partitions, keeps_up, waits
+from kafka_groups.causes.pace import BEHIND_MS, STOPPED_MS, busy_partitions, waits
 from kafka_groups.causes.sentences import console_consumer, name_duration, name_partition
-from kafka_groups.causes.series import is_still, lag_of, lost_records, moves, unmoved_since
+from kafka_groups.causes.series import is_still, lag_of, lost_records, unmoved_since
 from kafka_groups.model import Member, TopicPartition
 
 # Below this time a partition is not compared with others: a commit interval may be as long.
 _SHORT_WAIT_MS: Final = 20_000
-_FAR: Final = 3
-
-
-class _Neighbours(NamedTuple):
-    """The most moves of another partition of a member, and the wait in ms above which a still one is far slower."""
-
-    moves: int
-    far_ms: float
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -42,13 +33,13 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     for key in owned.keys() - stuck:
         beside.setdefault(owned[key].member_id, set()).add(key)
     busy = Counter(owned[key].member_id for key in busy_partitions(evidence) if key in owned)
-    others_keep_up = bool(stuck) and _moves_of(evidence, owned.keys() - stuck) > 0
+    others_keep_up = bool(stuck) and most_moves(evidence, owned.keys() - stuck) > 0
     # A member may own thousands of stuck partitions, so the others are judged once.
     ids = {owned[key].member_id for key in stuck}
-    neighbours = {member_id: _neighbours(evidence, beside.get(member_id, set())) for member_id in ids}
+    others = {member_id: judge_others(evidence, beside.get(member_id, set())) for member_id in ids}
     for key in sorted(stuck, key=lambda key: (-lag_of(evidence.partitions[key]), key)):
         owner = owned[key]
-        most, far_ms = neighbours[owner.member_id]
+        most, far_ms = others[owner.member_id]
         is_long = waited[key] >= BEHIND_MS
         if most and (is_long or waited[key] > far_ms):
             certainty = Certainty.STRONG if is_long and most > 1 else Certainty.LIKELY
@@ -60,25 +51,6 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 
 def _wait(evidence: Evidence, key: TopicPartition) -> int:
     return waits(evidence.partitions[key], evidence.log_times.get(key, ()))[-1]
-
-
-def _moves_of(evidence: Evidence, keys: AbstractSet[TopicPartition]) -> int:
-    """Return the most moves of one of these; 0 if one that moves is behind, as its member may read them in turn."""
-    moving = {key: polls for key in keys if moves(polls := evidence.partitions.get(key, ()))}
-    if not all(keeps_up(polls, evidence.log_times.get(key, ())) for key, polls in moving.items()):
-        return 0
-    return max((len(moves(polls)) for polls in moving.values()), default=0)
-
-
-def _neighbours(evidence: Evidence, keys: AbstractSet[TopicPartition]) -> _Neighbours:
-    """Return how the other partitions of a member move. Beside a far longer wait than theirs, a minute is not needed.
-
-    That holds if all that moved did so at nearly each poll: a member that reads its partitions in turn lets each wait.
-    """
-    known = [polls for key in keys if moves(polls := evidence.partitions.get(key, ()))]
-    is_often = all(len(moves(polls)) >= len(polls) - 2 for polls in known)
-    longest_ms = max((max(waits(polls), default=0) for polls in known), default=0)
-    return _Neighbours(_moves_of(evidence, keys), _FAR * longest_ms if is_often else inf)
 
 
 def _describe(evidence: Evidence, key: TopicPartition, owner: Member, beside: str, certainty: Certainty) -> Finding:
