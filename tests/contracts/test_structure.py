@@ -45,6 +45,7 @@ CONTRACT_NAMES = {
 
 # Small files with one importer that are no natural unit, and why they stand alone.
 ONE_SUBJECT = {
+    "causes/other_partitions.py": "judges partitions beside one; its importer is a cause, which is one short file",
     "exporter/failure_log.py": "compares two polls; its importer connects and polls",
     "admin/network/request_encoder.py": "turns requests into bytes; its importer sends and receives them",
     "admin/network/session.py": "counts time alone, and its importer sends requests",

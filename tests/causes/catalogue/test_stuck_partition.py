@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_groups.causes.catalogue import stuck_partition
+from kafka_groups.causes import other_partitions
 from kafka_groups.causes.catalogue.stuck_partition import find
 from kafka_groups.causes.evidence import PartitionPolls
 from kafka_groups.causes.finding import Certainty
@@ -115,6 +115,6 @@ def test_many_stuck_partitions_judge_the_others_of_a_member_once(monkeypatch: py
         judged.append(polls)
         return True
 
-    monkeypatch.setattr(stuck_partition, "keeps_up", keep_up)
+    monkeypatch.setattr(other_partitions, "keeps_up", keep_up)
     assert len([*find(group.all_unexplained())]) == len(stuck)
     assert len(judged) <= 2 * len(others)
