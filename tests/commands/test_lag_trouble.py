@@ -10,7 +10,7 @@ import pytest
 from kafka_groups.commands.lag_trouble import note_trouble, trouble_of
 from kafka_groups.groups.lag.summary import LagRow
 from kafka_groups.rendering.screen import Screen, inspect_streams
-from tests.commands.lag_groups import NOTE, add_lag_groups, document_of
+from tests.commands.lag_groups import NOTE, add_lag_groups
 from tests.fakes.fake_admin import FakeCluster, member, run
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def test_people_at_a_terminal_get_the_note_behind_the_table(cluster: FakeCluster
 
 
 @pytest.mark.usefixtures("people")
-@pytest.mark.parametrize("output_format", ["csv", "ndjson", "openmetrics"])
+@pytest.mark.parametrize("output_format", ["csv", "json", "ndjson", "openmetrics"])
 def test_formats_for_programs_have_no_note_on_trouble(cluster: FakeCluster, output_format: str) -> None:
     add_lag_groups(cluster)
     outcome = run("lag", "--format", output_format)
@@ -95,12 +95,6 @@ def test_formats_for_programs_have_no_note_on_trouble(cluster: FakeCluster, outp
 def test_mail_and_logs_get_no_note_on_trouble(cluster: FakeCluster) -> None:
     add_lag_groups(cluster)
     assert run("lag").stderr == NOTE
-
-
-def test_the_document_has_the_note_with_its_group(cluster: FakeCluster) -> None:
-    add_lag_groups(cluster)
-    notes = [(note["kind"], note["group"], note["text"]) for note in document_of()["notes"]]
-    assert ("trouble", "lost", LOST) in notes
 
 
 @pytest.mark.usefixtures("people")

@@ -78,6 +78,10 @@ def test_the_help_of_a_command_names_its_exit_codes(words: tuple[str, ...]) -> N
     assert is_group or words in WITHOUT_FAILURES or re.search(r"exit codes?\b", text)
 
 
+def runs_until_it_is_ended(line: str) -> bool:
+    return "kafka-groups exporter" in line or ("--watch" in line and "--samples" not in line)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("line", EXAMPLES)
 def test_an_example_runs_in_a_shell(
@@ -89,9 +93,21 @@ def test_an_example_runs_in_a_shell(
     (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
     if line in examples_of("undo"):
         assert run_in_shell(f"{RESET} -b {brokers.brokers[1].endpoint}", tmp_path, HOME=str(tmp_path)).exit_code == 0
+    write_profiles(tmp_path / ".config" / "kafka-groups", str(brokers.brokers[1].endpoint))
+    if runs_until_it_is_ended(line):
+        outcome = run_in_shell(f"timeout --preserve-status 8 {command}", tmp_path, HOME=str(tmp_path))
+        assert (outcome.exit_code, bool(outcome.stdout + outcome.stderr)) == (143, True), outcome.stderr
+        return
     outcome = run_in_shell(f"{command} > ~/{file}" if file else command, tmp_path, HOME=str(tmp_path))
     written = (tmp_path / file).read_text(encoding="utf-8") if file else outcome.stdout
     assert (outcome.exit_code, bool(written.strip())) == (0, True), outcome.stderr
+
+
+def write_profiles(directory: Path, address: str) -> None:
+    """Write the profiles that examples name; both are the same brokers."""
+    directory.mkdir(parents=True, exist_ok=True)
+    table = f'"bootstrap.servers" = "{address}"\n'
+    (directory / "profiles.toml").write_text(f"[east]\n{table}[west]\n{table}", encoding="utf-8")
 
 
 @pytest.mark.parametrize(("group", "file"), RUN_ELSEWHERE.items())

@@ -58,7 +58,7 @@ def test_the_table_is_redrawn_in_place(cluster: Cluster, topic: str, group: str)
         commit_from_outside(cluster.bootstrap, [group], [(topic, 0, 7)])
         assert terminal.end() == 0
         shown = terminal.lines
-    assert [line.split()[0] for line in shown] == ["Lag", "GROUP", group]
+    assert [line.split()[0] for line in shown] == ["Lag", "GROUP", group, "Group"]
     assert terminal.seen.count("GROUP") >= 4
     lag = shown[1].split().index("LAG")
     assert shown[2].split()[lag] == "2"

@@ -58,8 +58,8 @@ def note_trouble(row: LagRow, others: int, words: Sequence[str]) -> Note:
 
 
 def _shows_trouble(screen: Screen, output_format: str) -> bool:
-    """Return whether the note is shown: in JSON, and to people who read a table at a terminal, not in their mail."""
-    return output_format == "json" or (output_format == "table" and screen.err_is_terminal)
+    """Return whether the note is shown: to people who read a table at a terminal, not in their mail and scripts."""
+    return output_format == "table" and screen.err_is_terminal
 
 
 def _why_command(group: str, words: Sequence[str]) -> str:

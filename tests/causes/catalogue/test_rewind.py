@@ -49,7 +49,7 @@ def test_a_commit_that_goes_on_is_no_rewind() -> None:
 
 def test_a_group_that_always_commits_without_epochs_leaves_open_who_reset() -> None:
     (finding,) = find(_group(members="nnnnnn", epochs=[None] * 6).all_unexplained())
-    assert finding.certainty is Certainty.STRONG
+    assert finding.certainty is Certainty.CERTAIN
     assert finding.summary.startswith("Somebody reset the offsets")
 
 

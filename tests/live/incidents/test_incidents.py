@@ -5,15 +5,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from kafka_groups.causes.catalogue import CAUSES
+from tests.live.incidents.clusters import IncidentCluster, incident_cluster
 from tests.live.incidents.run import load_healthy_groups, load_incidents, look_at
-
-if TYPE_CHECKING:
-    from tests.live.conftest import Cluster
 
 # No assignor of brokers up to Kafka 4.4 gives warm-up tasks, although descriptions have a place for them.
 _WITHOUT_INCIDENT = {"streams_restoring"}
@@ -21,14 +19,21 @@ _WITHOUT_INCIDENT = {"streams_restoring"}
 pytestmark = pytest.mark.live
 
 
-def test_each_exact_cause_comes_first_in_its_incident(cluster: Cluster) -> None:
+@pytest.fixture(scope="module")
+def own_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IncidentCluster]:
+    """Yield a cluster of these tests alone: others compare all groups of theirs with what Kafka's tool prints."""
+    with incident_cluster(tmp_path_factory.mktemp("incidents"), brokers=1) as cluster:
+        yield cluster
+
+
+def test_each_exact_cause_comes_first_in_its_incident(own_cluster: IncidentCluster) -> None:
     exact = {name: incident for name, incident in load_incidents().items() if incident.is_exact}
-    found = look_at(cluster.bootstrap, exact, seed=0)
+    found = look_at(own_cluster.bootstrap, exact, seed=0)
     assert {each.name: each.causes[:1] for each in found} == {name: (each.cause,) for name, each in exact.items()}
 
 
-def test_healthy_groups_have_no_trouble(cluster: Cluster) -> None:
-    found = look_at(cluster.bootstrap, load_healthy_groups(), seed=0)
+def test_healthy_groups_have_no_trouble(own_cluster: IncidentCluster) -> None:
+    found = look_at(own_cluster.bootstrap, load_healthy_groups(), seed=0)
     assert {each.name: each.troubles for each in found if each.troubles} == {}
 
 

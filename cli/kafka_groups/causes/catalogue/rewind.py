@@ -27,9 +27,10 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     if resets:
         by_admin = all(_loses_epoch(step) for step in resets.values())
         reset = "An administrator reset" if by_admin else "Somebody reset"
-        certainty = Certainty.CERTAIN if by_admin else Certainty.STRONG
         advice = "Kafka does not record who did it; ask for what was meant to be read again."
-        yield _describe(evidence, resets, f"{reset} the offsets of {name_partitions(resets)}", certainty, advice)
+        yield _describe(
+            evidence, resets, f"{reset} the offsets of {name_partitions(resets)}", Certainty.CERTAIN, advice
+        )
     if late:
         text = f"A member committed lower offsets of {name_partitions(late)} than those before"
         advice = "Look for a seek in the application, or for a member that commits after it lost its partitions."

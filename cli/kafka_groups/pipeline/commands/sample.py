@@ -62,7 +62,6 @@ def sample(
     Examples:
       kafka-groups pipeline sample --data-dir history -b localhost:9092
       kafka-groups pipeline sample --data-dir history -b localhost:9092 --interval 60s
-      kafka-groups pipeline sample --data-dir history --all-profiles --interval 60s
     """
     settings = None if connection.profiles else admin_settings(connection)
     with start_run("sample", output_format=output_format, colour=colour) as run:
