@@ -79,10 +79,7 @@ def test_a_named_group_that_was_deleted_begins_again(cluster: FakeCluster, polls
 
 
 def poll_notes(cluster: FakeCluster, polls: str, *committed: int, members: int = 1) -> list[dict[str, str]]:
-    """Return the notes in the JSON document of a poll that sees a group with these commits, and check stderr.
-
-    The note that names `why` is left out.
-    """
+    """Return the notes in the JSON document of a poll that sees a group with these commits, and check stderr."""
     present = [member("m", {"t": tuple(range(len(committed)))})] if members else []
     state = "Stable" if members else "Empty"
     cluster.add("g", state=state, members=present, commits={("t", n): offset for n, offset in enumerate(committed)})
@@ -91,7 +88,7 @@ def poll_notes(cluster: FakeCluster, polls: str, *committed: int, members: int =
     assert result.exit_code == 0
     notes: list[dict[str, str]] = json.loads(result.stdout)["notes"]
     assert [note["text"] for note in notes] == result.stderr.splitlines()
-    return [note for note in notes if note["kind"] != "trouble"]
+    return notes
 
 
 def test_a_recorded_reset_is_a_note_with_its_run_and_offsets(cluster: FakeCluster, polls: str) -> None:

@@ -76,7 +76,7 @@ def test_a_retention_that_cannot_be_read_is_a_note_with_its_reason(cluster: Fake
     cluster.config_failures = {"t": failure("UNSUPPORTED_VERSION", code=35)}
     outcome = run("lag", "--time", "--polls", str(tmp_path / "polls"), "--format", "json")
     assert outcome.exit_code == 0
-    (note, _trouble) = json.loads(outcome.stdout)["notes"]
+    (note,) = json.loads(outcome.stdout)["notes"]
     assert (note["kind"], note["group"]) == ("retention_unknown", None)
     assert "The retention of some topics is unknown" in note["text"]
     assert note["text"].endswith("(UNSUPPORTED_VERSION: refused).")
