@@ -21,7 +21,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
-pytest_plugins = ("tests.browser", "tests.runs", "tests.spark_archive")
+pytest_plugins = ("tests.browser", "tests.commands.several_clusters", "tests.runs", "tests.spark_archive")
 _NOT_INSTALLED: Final = " is not installed"
 _missing = pytest.StashKey[dict[str, list[str]]]()
 

@@ -1,7 +1,16 @@
-"""The clusters of the tests of several clusters: `east` and `west` have a group of the same id."""
+"""The clusters and profiles of the tests of several clusters: `east` and `west` have a group of the same id.
+
+A test module has fixtures of its own where it needs other clusters.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.cluster_profiles import ClusterProfiles
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 # Nothing listens here.
@@ -26,3 +35,27 @@ def west_cluster(cluster_id: str = "id-west") -> ScriptedCluster:
 def _cluster(cluster_id: str, cluster: ScriptedCluster) -> ScriptedCluster:
     cluster.cluster_id = cluster_id
     return cluster
+
+
+@pytest.fixture
+def east() -> Iterator[ScriptedCluster]:
+    """Yield the cluster of two brokers."""
+    with east_cluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def west() -> Iterator[ScriptedCluster]:
+    """Yield the cluster of one broker."""
+    with west_cluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def profiles(tmp_path: Path, east: ScriptedCluster, west: ScriptedCluster) -> ClusterProfiles:
+    """Return profiles of both clusters, and of one that nothing listens for."""
+    found = ClusterProfiles(tmp_path)
+    found.add("east", east)
+    found.add("west", west)
+    found.add("dead", NO_BROKER)
+    return found

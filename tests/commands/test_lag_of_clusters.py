@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from kafka_groups.rendering.screen import Screen, inspect_streams
 from kafka_groups.rendering.views import view_schemas
-from tests.commands.several_clusters import NO_BROKER, east_cluster, west_cluster
+from tests.commands.several_clusters import west_cluster
 from tests.fakes.cluster_profiles import ClusterProfiles
 from tests.fakes.scripted_broker import delayed
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
@@ -26,25 +26,10 @@ BOTH = ("--profile", "east,west")
 
 
 @pytest.fixture
-def east() -> Iterator[ScriptedCluster]:
-    with east_cluster() as cluster:
-        yield cluster
-
-
-@pytest.fixture
 def west() -> Iterator[ScriptedCluster]:
     with west_cluster() as cluster:
         cluster.groups["slow"] = Group(state="Empty", commits={("t", 0): 3})
         yield cluster
-
-
-@pytest.fixture
-def profiles(tmp_path: Path, east: ScriptedCluster, west: ScriptedCluster) -> ClusterProfiles:
-    profiles = ClusterProfiles(tmp_path)
-    profiles.add("east", east)
-    profiles.add("west", west)
-    profiles.add("dead", NO_BROKER)
-    return profiles
 
 
 def test_the_worst_rows_of_all_clusters_come_first(profiles: ClusterProfiles) -> None:

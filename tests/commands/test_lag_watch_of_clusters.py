@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.commands.several_clusters import NO_BROKER, east_cluster, west_cluster
+from tests.commands.several_clusters import NO_BROKER
 from tests.fakes.cluster_profiles import ClusterProfiles
 from tests.fakes.fake_admin import Outcome
 from tests.fakes.fake_terminal import pretend_terminal
@@ -53,27 +53,6 @@ def polls(mocker: MockerFixture) -> Polls:
     polls = Polls()
     mocker.patch("kafka_groups.commands.lag_watch.pause", side_effect=polls.pause)
     return polls
-
-
-@pytest.fixture
-def east() -> Iterator[ScriptedCluster]:
-    with east_cluster() as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def west() -> Iterator[ScriptedCluster]:
-    with west_cluster() as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def profiles(tmp_path: Path, east: ScriptedCluster, west: ScriptedCluster) -> ClusterProfiles:
-    profiles = ClusterProfiles(tmp_path)
-    profiles.add("east", east)
-    profiles.add("west", west)
-    profiles.add("dead", NO_BROKER)
-    return profiles
 
 
 def rows_of(outcome: Outcome) -> list[tuple[str, str, list[int]]]:

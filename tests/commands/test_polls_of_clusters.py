@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,6 @@ import pytest
 
 from kafka_groups.groups.lag.polls_file import read_section, split_file
 from tests.commands.idle_polls import write_history
-from tests.commands.several_clusters import NO_BROKER, east_cluster, west_cluster
 from tests.fakes.cluster_profiles import ClusterProfiles
 from tests.fakes.fake_admin import Outcome
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
@@ -20,27 +18,6 @@ if TYPE_CHECKING:
     from pytest_mock import MockerFixture
 
 BOTH = ("--profile", "east,west")
-
-
-@pytest.fixture
-def east() -> Iterator[ScriptedCluster]:
-    with east_cluster() as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def west() -> Iterator[ScriptedCluster]:
-    with west_cluster() as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def profiles(tmp_path: Path, east: ScriptedCluster, west: ScriptedCluster) -> ClusterProfiles:
-    profiles = ClusterProfiles(tmp_path)
-    profiles.add("east", east)
-    profiles.add("west", west)
-    profiles.add("dead", NO_BROKER)
-    return profiles
 
 
 @pytest.fixture

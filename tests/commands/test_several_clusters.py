@@ -13,25 +13,13 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from kafka_groups.rendering.views import view_schemas
-from tests.commands.several_clusters import NO_BROKER, east_cluster, west_cluster
+from tests.commands.several_clusters import NO_BROKER, west_cluster
 from tests.fakes.cluster_profiles import ClusterProfiles
 from tests.fakes.scripted_broker import changed, delayed
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 BOTH = ("--profile", "east,west")
 DEAD = "dead: Error: cannot connect to 127.0.0.1:1: connection refused; see bootstrap.servers of profile 'dead' "
-
-
-@pytest.fixture
-def east() -> Iterator[ScriptedCluster]:
-    with east_cluster() as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def west() -> Iterator[ScriptedCluster]:
-    with west_cluster() as cluster:
-        yield cluster
 
 
 @pytest.fixture

@@ -8,18 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.several_clusters import NO_BROKER, east_cluster, west_cluster
+from tests.commands.several_clusters import NO_BROKER, west_cluster
 from tests.fakes.cluster_profiles import ClusterProfiles
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 BOTH = ("--profile", "east,west")
 UNTIL = ("wait", "billing", "--until", "lag<=10")
-
-
-@pytest.fixture
-def east() -> Iterator[ScriptedCluster]:
-    with east_cluster() as cluster:
-        yield cluster
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import re
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from threading import Event, current_thread
 from typing import Any
@@ -21,7 +21,7 @@ from kafka_groups.pipeline.commands.schemas import pipeline_schemas
 from kafka_groups.pipeline.facts import sample as sample_module
 from kafka_groups.pipeline.store import Storage, open_storage
 from kafka_groups.pipeline.tables import OFFSET_COMMITS, SAMPLE_RUNS
-from tests.commands.several_clusters import NO_BROKER, east_cluster, west_cluster
+from tests.commands.several_clusters import NO_BROKER
 from tests.fakes.cluster_profiles import ClusterProfiles
 from tests.fakes.fake_admin import Outcome
 from tests.fakes.scripted_broker import delayed
@@ -30,27 +30,6 @@ from tests.pipeline.facts.sample.samples import rows_of
 
 BOTH = ("--profile", "east,west")
 Sample = Callable[..., Outcome]
-
-
-@pytest.fixture
-def east() -> Iterator[ScriptedCluster]:
-    with east_cluster() as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def west() -> Iterator[ScriptedCluster]:
-    with west_cluster() as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def profiles(tmp_path: Path, east: ScriptedCluster, west: ScriptedCluster) -> ClusterProfiles:
-    profiles = ClusterProfiles(tmp_path)
-    profiles.add("east", east)
-    profiles.add("west", west)
-    profiles.add("dead", NO_BROKER)
-    return profiles
 
 
 @pytest.fixture
