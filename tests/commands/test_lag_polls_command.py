@@ -42,7 +42,7 @@ def poll(cluster: FakeCluster, history: History, at_s: int, committed: int, end:
 def history(cluster: FakeCluster, tmp_path: Path, mocker: MockerFixture) -> History:
     """Return a history whose file does not exist yet."""
     cluster.admin.cluster_id.side_effect = lambda **_: "cluster-1"
-    return History(tmp_path / "history", mocker.patch("kafka_groups.commands.lag_reading.time.time_ns"))
+    return History(tmp_path / "history", mocker.patch("kafka_groups.commands.lag_measurement.time.time_ns"))
 
 
 def test_the_second_run_with_a_history_shows_rates_and_a_verdict(cluster: FakeCluster, history: History) -> None:

@@ -89,7 +89,7 @@ def test_metrics_have_no_sample_of_them() -> None:
 def test_a_history_keeps_the_log_start_that_was_known(
     cluster: FakeCluster, tmp_path: Path, mocker: MockerFixture
 ) -> None:
-    time_ns = mocker.patch("kafka_groups.commands.lag_reading.time.time_ns", return_value=1_700_000_000 * 10**9)
+    time_ns = mocker.patch("kafka_groups.commands.lag_measurement.time.time_ns", return_value=1_700_000_000 * 10**9)
     cluster.starts[LOST] = 50
     run("lag", "--polls", str(tmp_path / "history"))
     del cluster.starts[LOST]

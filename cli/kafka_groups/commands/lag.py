@@ -10,8 +10,8 @@ import click
 from kafka_groups.commands.lag_check import UNCHECKED_NOTES, LagResult, is_unchecked, judge_at_end
 from kafka_groups.commands.lag_clusters import show_lag_of_clusters
 from kafka_groups.commands.lag_display import WatchTable, open_display
+from kafka_groups.commands.lag_measurement import ClusterPolls, measure, now_ms, read_once, run_with_polls
 from kafka_groups.commands.lag_options import LagOptions, lag_options
-from kafka_groups.commands.lag_reading import ClusterPolls, measure, now_ms, read_once, run_with_polls
 from kafka_groups.commands.lag_request import LagRequest, note_isolation, read_request
 from kafka_groups.commands.lag_rows import ClusterLag, failing_groups
 from kafka_groups.commands.lag_trouble import find_trouble

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from kafka_groups.commands.lag_check import UNCHECKED_NOTES, LagResult, is_unchecked, judge_at_end
+from kafka_groups.commands.lag_measurement import ClusterPolls, measure, now_ms, read_once, run_with_polls
 from kafka_groups.commands.lag_output import LagOutput
-from kafka_groups.commands.lag_reading import ClusterPolls, measure, now_ms, read_once, run_with_polls
 from kafka_groups.commands.lag_request import LagRequest, note_isolation
 from kafka_groups.commands.lag_rows import (
     ClusterGroup,

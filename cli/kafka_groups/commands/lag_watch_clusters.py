@@ -7,7 +7,7 @@ from functools import partial
 
 from kafka_groups.commands.lag_check import LagResult
 from kafka_groups.commands.lag_display import WatchTable, open_display
-from kafka_groups.commands.lag_reading import ClusterPolls, measure
+from kafka_groups.commands.lag_measurement import ClusterPolls, measure
 from kafka_groups.commands.lag_request import LagRequest, note_isolation
 from kafka_groups.commands.lag_rows import failing_cluster_groups, failures_of, name_cluster
 from kafka_groups.commands.lag_trouble import find_trouble

@@ -1,4 +1,4 @@
-"""Readings of lag for a request: what a session measures, and what the polls of each cluster add to it."""
+"""Measurements of lag for a request: what a session measures, and what the polls of each cluster add to it."""
 
 from __future__ import annotations
 
