@@ -16,7 +16,7 @@ from tests.live.incidents.run import Verdict, load_healthy_groups, load_incident
 from tests.live.incidents.stage import HealthyGroup, Incident
 
 # No assignor of brokers up to Kafka 4.4 gives warm-up tasks, although descriptions have a place for them.
-_WITHOUT_INCIDENT = {"streams_restoring"}
+_WITHOUT_INCIDENT = {"streams_restoration"}
 
 _AT_ONCE: Final = 6
 

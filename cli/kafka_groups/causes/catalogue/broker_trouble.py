@@ -13,6 +13,8 @@ from kafka_groups.causes.sentences import command, name_partitions
 from kafka_groups.causes.series import total_lag
 from kafka_groups.model import TopicPartition
 
+_MAX_FACTS: Final = 4
+
 
 class _Trouble(NamedTuple):
     text: str
@@ -56,8 +58,10 @@ def _judge(evidence: Evidence, broker: int | None) -> _Trouble | None:
             f"broker {broker} does not respond, which leads", Certainty.STRONG, (Fact(text, at_ms, broker=broker),)
         )
     names = groups_stopped_on(evidence, broker)
-    texts = [f"The group {name} stopped on broker {broker}, and reads from other brokers." for name in names[:4]]
-    facts = tuple(Fact(text, at_ms, broker=broker) for text in texts)
+    facts = tuple(
+        Fact(f"The group {name} stopped on broker {broker}, and reads from other brokers.", at_ms, broker=broker)
+        for name in names[:_MAX_FACTS]
+    )
     text = f"{len(names):,} groups stopped at the same time on broker {broker}, which leads"
     return _Trouble(text, Certainty.LIKELY, facts) if names else None
 

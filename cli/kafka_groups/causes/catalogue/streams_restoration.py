@@ -69,7 +69,7 @@ def _fact(member: Member, at_ms: int) -> Fact:
 
 
 CAUSE: Final = Cause(
-    name="streams_restoring",
+    name="streams_restoration",
     title="members of a streams group restore the state of tasks",
     kind=CauseKind.EXPLANATION,
     order=Order.EXPLANATION,

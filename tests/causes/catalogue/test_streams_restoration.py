@@ -1,6 +1,6 @@
 """Members of a streams group that restore the state of tasks."""
 
-from kafka_groups.causes.catalogue.streams_restoring import find
+from kafka_groups.causes.catalogue.streams_restoration import find
 from kafka_groups.causes.finding import Certainty, Since
 from kafka_groups.model import GroupDescription, TopicPartition
 from tests.causes.observed_group import ObservedGroup, line, texts_of, time_of
