@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -28,7 +28,7 @@ from kafka_groups.settings import ConnectionSettings, resolve_settings
 T = TypeVar("T")
 Body = Callable[[ClusterSession], T]
 # A signal that arrives just before the main thread waits takes effect after this time.
-_TICK_S: Final = 0.1
+TICK_S: Final = 0.1
 
 
 class CollectedResult(NamedTuple):
@@ -155,10 +155,7 @@ class ClusterThreads:
         for reader in self.readers:
             Thread(target=_run, args=(reader, body, ended), name=f"cluster {reader.name}", daemon=True).start()
         for _ in self.readers:
-            outcome = _wait(ended)
-            if isinstance(outcome, BaseException):
-                raise outcome
-            yield outcome
+            yield wait_for_outcome(ended)
 
     def shared_ids(self) -> Mapping[str, Sequence[str]]:
         """Return the names of clusters with the same id, by this id."""
@@ -193,9 +190,11 @@ def _run(reader: ClusterReader, body: Body[Any], ended: queue.SimpleQueue[Any]) 
         ended.put(error)
 
 
-def _wait(ended: queue.SimpleQueue[Any]) -> Any:
+def wait_for_outcome(ended: queue.SimpleQueue[Any] | queue.Queue[Any]) -> Any:
+    """Return the next outcome, or raise the exception that a thread put in its place. A signal ends the wait."""
     while True:
-        try:
-            return ended.get(timeout=_TICK_S)
-        except queue.Empty:
-            continue
+        with suppress(queue.Empty):
+            outcome = ended.get(timeout=TICK_S)
+            if isinstance(outcome, BaseException):
+                raise outcome
+            return outcome

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import queue
-import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
-from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Final
 
 from kafka_groups.errors import AuthenticationFailedError, SettingsError, TokenFailedError
 from kafka_groups.model import Failure
 from kafka_groups.options.cluster_outcomes import interrupted_failures, raise_unusable_settings, watch_progress
+from kafka_groups.options.cluster_repetition import run_repeatedly
 from kafka_groups.options.cluster_session import ClusterSession, failure_of
 from kafka_groups.options.cluster_threads import ClusterReader, ClusterThreads, Outcome, open_clusters
 from kafka_groups.options.connection import Connection
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
 
 Body = Callable[[ClusterSession], "SampleReading"]
 _NOT_REPEATED: Final = "; this run samples the cluster no more: correct the profile, and start it again"
-# A signal that arrives just before a thread waits takes effect after this time.
-_TICK_S: Final = 0.1
 
 
 def sample_clusters(run: Run, connection: Connection, storage: Storage, interval_s: float | None) -> None:
@@ -193,66 +189,10 @@ def _may_be_cluster(reader: ClusterReader, outcome: Outcome[SampleReading]) -> b
 def _sample_repeatedly(samples: ClusterSamples, run: Run, interval_s: float) -> None:
     """Sample until interrupted, or until no cluster can be sampled, with a line for each sample."""
     # At a signal the threads stop before their clients are closed; an exception alone does not end a generator.
-    with closing(_read_repeatedly(samples, interval_s)) as outcomes:
+    repeated = run_repeatedly(samples.clusters.readers, _read, interval_s, samples.is_ended)
+    with closing(repeated) as outcomes:
         for outcome in outcomes:
             print_warnings(outcome.reader.warnings)
             line = samples.add(outcome)
             if line is not None:
                 run.print_note(f"{timestamp()} {line}")
-
-
-def _read_repeatedly(samples: ClusterSamples, interval_s: float) -> Generator[Outcome[SampleReading], None, None]:
-    """Read each cluster at this interval in a thread of its own, so that a slow one delays no other.
-
-    The threads end with the process, or at the end of this generator.
-    """
-    readers = samples.clusters.readers
-    # A thread that has read a sample waits until those before it are written.
-    outcomes = queue.Queue[Any](maxsize=1)
-    stop = Event()
-    for reader in readers:
-        arguments = (reader, samples, interval_s, outcomes, stop)
-        Thread(target=_read_at_interval, args=arguments, name=f"cluster {reader.name}", daemon=True).start()
-    running = len(readers)
-    try:
-        while running:
-            outcome = _next_of(outcomes)
-            if isinstance(outcome, BaseException):
-                raise outcome
-            if outcome is None:
-                running -= 1
-            else:
-                yield outcome
-    finally:
-        stop.set()
-
-
-def _read_at_interval(
-    reader: ClusterReader, samples: ClusterSamples, interval_s: float, outcomes: queue.Queue[Any], stop: Event
-) -> None:
-    next_start_s = time.monotonic()
-    try:
-        while not (stop.is_set() or samples.is_ended(reader)):
-            _put(outcomes, reader.read(_read), stop)
-            # A late sample does not delay those after it.
-            next_start_s = max(next_start_s + interval_s, time.monotonic() - interval_s)
-            stop.wait(max(0.0, next_start_s - time.monotonic()))
-    except BaseException as error:  # noqa: BLE001 - the main thread raises it
-        _put(outcomes, error, stop)
-    else:
-        _put(outcomes, None, stop)
-    finally:
-        reader.close()
-
-
-def _put(outcomes: queue.Queue[Any], item: object, stop: Event) -> None:
-    while not stop.is_set():
-        with suppress(queue.Full):
-            outcomes.put(item, timeout=_TICK_S)
-            return
-
-
-def _next_of(outcomes: queue.Queue[Any]) -> Any:
-    while True:
-        with suppress(queue.Empty):
-            return outcomes.get(timeout=_TICK_S)
