@@ -2,18 +2,33 @@
 
 from collections.abc import Iterable
 
+import pytest
+
 from kafka_groups.causes.catalogue import CAUSES
 from kafka_groups.causes.diagnosis import explain
 from kafka_groups.causes.evidence import Evidence, Need, OpenTransaction, PartitionPoll, TopicPoll
+from kafka_groups.causes.finding import Certainty, Finding
 from kafka_groups.model import TopicPartition
 from tests.causes.observed_group import ObservedGroup, description, line, member, time_of
 
 
-def test_a_partition_that_an_earlier_cause_explains_is_not_judged_again() -> None:
-    group = ObservedGroup(*[description()] * 6)
-    group.partition("orders", 0, committed=[10] * 6, ends=line(100, 10))
-    group.log_times("orders", 0, (300, 80), (60, 90))
-    assert [each.cause.name for each in explain(group.evidence).found] == ["group_empty"]
+def _find_each(evidence: Evidence) -> list[Finding]:
+    """Return one finding for all partitions that are not explained yet."""
+    keys = evidence.open_partitions().keys()
+    finding = Finding("It is behind.", Certainty.LIKELY, (), "Nothing.", "Nothing.", explains=frozenset(keys))
+    return [finding] if keys else []
+
+
+@pytest.mark.parametrize("is_consequence", [False, True])
+def test_a_partition_that_an_earlier_cause_explains_is_not_judged_again(is_consequence: bool) -> None:
+    def find_first(evidence: Evidence) -> list[Finding]:
+        return [each._replace(is_consequence=is_consequence) for each in _find_each(evidence)]
+
+    template = CAUSES[0]._replace(needs=(), applies_to=lambda _kind: True)
+    causes = [template._replace(name="first", find=find_first), template._replace(name="second", find=_find_each)]
+    group = ObservedGroup(*[description()] * 6).partition("orders", 0, committed=[10] * 6, ends=line(100, 10))
+    found = [each.cause.name for each in explain(group.evidence, causes).found]
+    assert found == (["first", "second"] if is_consequence else ["first"])
 
 
 def test_a_cause_whose_evidence_is_denied_is_untested_with_the_reason() -> None:
