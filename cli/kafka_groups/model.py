@@ -5,9 +5,9 @@ They are named tuples, because Python creates such a class in a seventh of the t
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from kafka_groups.errors import AdminError, BrokerError
 from kafka_groups.exit_codes import ResultStatus
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from kafka_groups.acl_operations import AclOperation
+    from kafka_groups.commits import TopicCommits
     from kafka_groups.members import ConnectWorker, StreamsMember, Topology
 
 K = TypeVar("K", bound=Hashable)
@@ -200,27 +201,6 @@ class CommittedOffset(NamedTuple):
     metadata: str
 
 
-# A commit within its topic: partition, offset (None: no commit), leader epoch, metadata. Millions are joined.
-PartitionCommit: TypeAlias = tuple[int, int | None, int | None, str | None]
-
-
-class TopicCommits(Sized, Iterable[PartitionCommit], Protocol):
-    """The commits of a group in one topic. Iterating is ascending by partition."""
-
-    def partitions(self) -> list[int]:
-        """Return the numbers of the partitions, in any order."""
-
-
-class CommitTuple(tuple[PartitionCommit, ...]):
-    """The plain form of TopicCommits."""
-
-    __slots__ = ()
-
-    def partitions(self) -> list[int]:
-        """Return the numbers of the partitions."""
-        return [commit[0] for commit in self]
-
-
 class GroupOffsets(Mapping[TopicPartition, CommittedOffset | None]):
     """The committed offsets of a group, by partition; None for a requested partition without a commit.
 
@@ -268,14 +248,15 @@ class GroupOffsets(Mapping[TopicPartition, CommittedOffset | None]):
                 commit = None if offset is None else CommittedOffset(offset, epoch, metadata or "")
                 yield TopicPartition(topic, partition), commit
 
-    def partitions(self) -> Iterator[tuple[str, list[int]]]:
+    def partitions(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Iterate over topics and the numbers of their partitions, including those that the broker refused."""
         refused: dict[str, list[int]] = {}
         for topic, partition in self.failed:
             refused.setdefault(topic, []).append(partition)
         for topic, commits in self.topics:
-            yield topic, [*commits.partitions(), *refused.pop(topic, ())]
-        yield from refused.items()
+            yield topic, (*commits.partitions(), *refused.pop(topic, ()))
+        for topic, numbers in refused.items():
+            yield topic, tuple(numbers)
 
     def has_commits(self) -> bool:
         """Return whether any partition has a committed offset."""

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from kafka_groups.cli import cli
 from kafka_groups.exporter.scrape import OWN_METRICS
-from kafka_groups.groups.lag.summary import LagKey
+from kafka_groups.groups.lag.lag_row import LagKey
 from kafka_groups.rendering.views.lag_metrics import PREFIX, lag_metrics
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -10,8 +10,8 @@ import pytest
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.exporter.cluster_poll import ClusterSamples, PollOptions
+from kafka_groups.groups.lag.lag_row import LagKey
 from kafka_groups.groups.lag.polls import Polls
-from kafka_groups.groups.lag.summary import LagKey
 from kafka_groups.groups.selection import Selectors
 from tests.exporter.exporters import small_cluster
 from tests.fakes.fake_admin import run

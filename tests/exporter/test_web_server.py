@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_pro
 from kafka_groups.exporter import web_server
 from kafka_groups.exporter.cluster_poll import PollOptions
 from kafka_groups.exporter.web_server import accepts_gzip, read_timeout
-from kafka_groups.groups.lag.summary import LagKey
+from kafka_groups.groups.lag.lag_row import LagKey
 from tests.exporter.exporters import Exporter, polled, serve, serve_cluster, small_cluster
 
 # It has no types.

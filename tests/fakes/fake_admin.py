@@ -16,19 +16,18 @@ from click.testing import CliRunner
 from kafka_groups.admin import Deadline, IsolationLevel, OffsetSpec
 from kafka_groups.admin.api import RecordPosition, RecordTime, Topic
 from kafka_groups.cli import cli
+from kafka_groups.commits import CommitTuple, PartitionCommit
 from kafka_groups.errors import AdminError, ConnectionFailedError
 from kafka_groups.kinds import has_start_offsets
 from kafka_groups.model import (
     Assignment,
     Broker,
     CommittedOffset,
-    CommitTuple,
     Failure,
     GroupDescription,
     GroupListing,
     GroupOffsets,
     Member,
-    PartitionCommit,
     Results,
     TopicPartition,
 )

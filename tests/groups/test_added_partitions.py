@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafka_groups.groups.descriptions import describe_groups
+from kafka_groups.groups.lag.lag_row import LagKey, LagRow
 from kafka_groups.groups.lag.measurement import read_lag
 from kafka_groups.groups.lag.rows import offset_rows
-from kafka_groups.groups.lag.summary import LagKey, LagRow
 from kafka_groups.groups.log_offsets import Details
 from kafka_groups.groups.selection import Selectors, select_groups
 from kafka_groups.kinds import Operation

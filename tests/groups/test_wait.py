@@ -8,8 +8,9 @@ import pytest
 
 from kafka_groups.conditions import FieldType, parse_condition
 from kafka_groups.errors import AuthenticationFailedError, ConnectionFailedError
+from kafka_groups.groups.lag.lag_row import LagKey
 from kafka_groups.groups.lag.reading import LagReading
-from kafka_groups.groups.lag.summary import GroupSummary, LagKey, summarize_lag
+from kafka_groups.groups.lag.summary import GroupSummary, summarize_lag
 from kafka_groups.groups.wait import WaitOutcome, wait_until
 from kafka_groups.model import GroupDescription, OffsetRow
 from kafka_groups.settings import parse_duration

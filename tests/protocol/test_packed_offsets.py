@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_groups.model import CommittedOffset, Failure, GroupOffsets, PartitionCommit, TopicPartition
+from kafka_groups.commits import PartitionCommit
+from kafka_groups.model import CommittedOffset, Failure, GroupOffsets, TopicPartition
 from kafka_groups.protocol import Array, Cursor, Field, SchemaError, Struct, compile_writer
 from kafka_groups.protocol.errors import broker_error
 from kafka_groups.protocol.messages.offset_fetch import OFFSET_FETCH, TOPIC
@@ -81,6 +84,9 @@ def test_rows_of_fixed_size_are_recognised_and_decoded_as_by_the_schema(rows: li
     by_schema = PackedPartitions(packed._data, version=FLEXIBLE, length=len(rows), fixed=False)
     assert list(packed) == list(by_schema)
     assert packed.partitions() == by_schema.partitions()
+    assert packed.offsets() == by_schema.offsets()
+    columns = zip(packed.partitions(), packed.offsets(), strict=True)
+    assert Counter(columns) == Counter((partition, offset) for partition, offset, _, _ in packed)
 
 
 @STABLE
@@ -180,7 +186,7 @@ def test_packed_partitions_are_a_sequence_of_plain_commits(metadata: str) -> Non
 
 def test_partitions_with_an_error_code_are_not_among_the_commits() -> None:
     ((_, commits),), refused = _read({"t": [_row(1, 5, error=29), _row(0, 7)]})
-    assert (list(commits), len(commits), commits.partitions()) == ([(0, 7, None, "")], 1, [0])
+    assert (list(commits), len(commits), commits.partitions()) == ([(0, 7, None, "")], 1, (0,))
     assert refused == {TopicPartition("t", 1): 29}
 
 
@@ -216,8 +222,8 @@ def test_a_partition_that_was_refused_or_not_requested_is_not_in_the_mapping() -
 
 
 def test_partitions_of_a_topic_include_refused_ones() -> None:
-    assert list(_offsets(MIXED).partitions()) == [("a", [0, 2, 1]), ("b", [0])]
-    assert list(_offsets({"t": [_row(3, 5), _row(1, 5)]}).partitions()) == [("t", [3, 1])]
+    assert list(_offsets(MIXED).partitions()) == [("a", (0, 2, 1)), ("b", (0,))]
+    assert list(_offsets({"t": [_row(3, 5), _row(1, 5)]}).partitions()) == [("t", (3, 1))]
 
 
 @pytest.mark.parametrize(

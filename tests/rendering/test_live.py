@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.groups.lag.summary import LagKey, LagRow, summarize_lag
+from kafka_groups.groups.lag.lag_row import LagKey, LagRow
+from kafka_groups.groups.lag.summary import summarize_lag
 from kafka_groups.model import GroupDescription
 from kafka_groups.rendering.live import LiveTable
 from kafka_groups.rendering.screen import Screen

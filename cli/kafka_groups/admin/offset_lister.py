@@ -7,17 +7,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from kafka_groups.admin.driver import ApiDriver
 from kafka_groups.admin.handlers.list_consumer_group_offsets import ListConsumerGroupOffsetsHandler
 from kafka_groups.admin.lookup import CoordinatorStrategy
+from kafka_groups.commits import CommitTuple, PartitionCommit, TopicCommits
 from kafka_groups.errors import UnsupportedVersionError
 from kafka_groups.kinds import has_start_offsets
-from kafka_groups.model import (
-    CommitTuple,
-    Failure,
-    GroupOffsets,
-    PartitionCommit,
-    Results,
-    TopicCommits,
-    TopicPartition,
-)
+from kafka_groups.model import Failure, GroupOffsets, Results, TopicPartition
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 
 

@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from kafka_groups.conditions import Comparison, Condition, ConditionError, FieldType, parse_condition
-from kafka_groups.groups.lag.summary import ISOLATION_LEVELS, NOTES
+from kafka_groups.groups.lag.lag_row import ISOLATION_LEVELS, NOTES
 from kafka_groups.groups.lag.time_lag import QUALITIES, TIME_NOTES
 from kafka_groups.kinds import GROUP_STATES
 from kafka_groups.name_lists import first_names

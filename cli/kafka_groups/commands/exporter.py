@@ -27,8 +27,8 @@ from kafka_groups.commands.known_resets import KnownResets
 from kafka_groups.commands.record_settings import resolve_with_records
 from kafka_groups.errors import ListenError, SettingsError
 from kafka_groups.exit_codes import ExitCode
+from kafka_groups.groups.lag.lag_row import ISOLATION_LEVELS
 from kafka_groups.groups.lag.polls import Polls
-from kafka_groups.groups.lag.summary import ISOLATION_LEVELS
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.options.cluster_session import create_client
 from kafka_groups.options.connection import Connection, connection_options_per_poll

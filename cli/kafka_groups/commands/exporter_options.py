@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
-from kafka_groups.groups.lag.summary import ISOLATION_LEVELS, LagKey
+from kafka_groups.groups.lag.lag_row import ISOLATION_LEVELS, LagKey
 from kafka_groups.options import offer
 from kafka_groups.options.parameters import IntegerRange, combine_options, parse_option_duration
 from kafka_groups.options.suggestions import Choice

@@ -18,7 +18,8 @@ from kafka_groups.commands.lag_trouble import find_trouble
 from kafka_groups.commands.lag_watch import ClusterPoll, Poll, WatchOptions, watch_lag
 from kafka_groups.commands.record_settings import resolve_with_records
 from kafka_groups.errors import AdminError, AuthenticationFailedError, ExportError, IncompleteResultError
-from kafka_groups.groups.lag.summary import GroupSummary, LagKey, LagRow, sort_worst_first
+from kafka_groups.groups.lag.lag_row import LagKey, LagRow, sort_worst_first
+from kafka_groups.groups.lag.summary import GroupSummary
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.model import Failure
 from kafka_groups.options.cluster_session import ClusterSession, open_session

@@ -22,9 +22,9 @@ from kafka_groups.commands.lag_watch_clusters import watch_clusters
 from kafka_groups.commands.record_settings import resolve_with_records
 from kafka_groups.errors import ExportError, IncompleteResultError, SettingsError
 from kafka_groups.exit_codes import ResultStatus
+from kafka_groups.groups.lag.lag_row import LagRow
 from kafka_groups.groups.lag.measurement import LagMeasurement
 from kafka_groups.groups.lag.reading import LagReading
-from kafka_groups.groups.lag.summary import LagRow
 from kafka_groups.options.cluster_outcomes import ClusterOutcomes, gather_outcomes, watch_progress
 from kafka_groups.options.cluster_results import ClusterResult, SeveralResults
 from kafka_groups.options.cluster_session import ClusterSession, without_garbage_collection

@@ -14,11 +14,11 @@ from kafka_groups.commands.lag_check import LagResult
 from kafka_groups.commands.lag_polls import PollsFile, open_polls
 from kafka_groups.commands.lag_request import LagRequest
 from kafka_groups.errors import ExportError, IncompleteResultError, PollsFileError
+from kafka_groups.groups.lag.lag_row import ISOLATION_LEVELS
 from kafka_groups.groups.lag.measurement import LagMeasurement, add_poll, measure_lag, summarize
 from kafka_groups.groups.lag.polls import Polls
 from kafka_groups.groups.lag.polls_file import PollsScope
 from kafka_groups.groups.lag.reading import LagReading
-from kafka_groups.groups.lag.summary import ISOLATION_LEVELS
 from kafka_groups.kinds import Operation
 from kafka_groups.options.cluster_session import ClusterSession
 from kafka_groups.options.cluster_threads import Outcome

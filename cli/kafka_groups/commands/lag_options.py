@@ -10,7 +10,7 @@ import click
 
 from kafka_groups.commands.lag_watch import WatchOptions
 from kafka_groups.files import is_same_file
-from kafka_groups.groups.lag.summary import ISOLATION_LEVELS, LagKey
+from kafka_groups.groups.lag.lag_row import ISOLATION_LEVELS, LagKey
 from kafka_groups.options import offer
 from kafka_groups.options.parameters import NAME, IntegerRange, combine_options, parse_option_duration
 from kafka_groups.options.suggestions import Choice

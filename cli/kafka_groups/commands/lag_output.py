@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from kafka_groups.groups.lag.summary import GroupSummary, LagKey, LagRow
+from kafka_groups.groups.lag.lag_row import LagKey, LagRow
+from kafka_groups.groups.lag.summary import GroupSummary
 from kafka_groups.options.export import export_text
 from kafka_groups.rendering.columns import Column, Entry, View
 from kafka_groups.rendering.screen import Screen

@@ -7,8 +7,9 @@ from itertools import groupby
 from typing import NamedTuple
 
 from kafka_groups.conditions import Condition
+from kafka_groups.groups.lag.lag_row import LagKey, LagRow, order_of
 from kafka_groups.groups.lag.reading import LagReading
-from kafka_groups.groups.lag.summary import GroupSummary, LagKey, LagRow, order_of
+from kafka_groups.groups.lag.summary import GroupSummary
 from kafka_groups.groups.notes import Note
 from kafka_groups.model import Failure
 from kafka_groups.options.cluster_session import failure_of

@@ -8,7 +8,7 @@ from typing import Final
 
 from kafka_groups.commands.lag_request import LagRequest
 from kafka_groups.commands.lag_rows import ClusterLag
-from kafka_groups.groups.lag.summary import LagRow
+from kafka_groups.groups.lag.lag_row import LagRow
 from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.options.connection import connection_words
 from kafka_groups.rendering.counts import count_of

@@ -13,9 +13,9 @@ from kafka_groups.commands.condition_options import describe_names, needs_time, 
 from kafka_groups.commands.record_settings import resolve_with_records
 from kafka_groups.commands.wait_clusters import ClustersWait, wait_for_clusters
 from kafka_groups.errors import CheckFailedError, IncompleteResultError
+from kafka_groups.groups.lag.lag_row import LagKey
 from kafka_groups.groups.lag.measurement import read_lag
 from kafka_groups.groups.lag.reading import LagReading
-from kafka_groups.groups.lag.summary import LagKey
 from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.groups.wait import WaitOutcome, wait_until

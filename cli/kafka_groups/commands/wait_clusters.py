@@ -11,8 +11,8 @@ from kafka_groups.commands.record_settings import resolve_with_records
 from kafka_groups.conditions import Condition
 from kafka_groups.errors import AuthenticationFailedError, CheckFailedError, IncompleteResultError
 from kafka_groups.exit_codes import ResultStatus
+from kafka_groups.groups.lag.lag_row import LagKey, order_of
 from kafka_groups.groups.lag.reading import LagReading
-from kafka_groups.groups.lag.summary import LagKey, order_of
 from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.wait import WaitOutcome, judge_reading, poll_until_done
 from kafka_groups.model import Failure

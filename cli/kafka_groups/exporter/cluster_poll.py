@@ -8,10 +8,21 @@ from typing import NamedTuple
 
 from kafka_groups.admin.api import Admin, Deadline, IsolationLevel
 from kafka_groups.exporter.partition_series import PartitionSeries
-from kafka_groups.groups.lag.measurement import LagMeasurement, add_poll, measure_lag, summarize
+from kafka_groups.groups.lag.columns import columns_of
+from kafka_groups.groups.lag.lag_row import LagKey, LagRow
+from kafka_groups.groups.lag.measurement import (
+    GroupColumns,
+    GroupPartitions,
+    LagMeasurement,
+    add_poll,
+    measure_lag,
+    summarize,
+    summarize_totals,
+)
 from kafka_groups.groups.lag.polls import Polls
 from kafka_groups.groups.lag.reading import LagReading
-from kafka_groups.groups.lag.summary import GroupSummary, LagKey, LagRow
+from kafka_groups.groups.lag.rows import distinct_partitions
+from kafka_groups.groups.lag.summary import GroupSummary
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.model import Failure
 from kafka_groups.rendering.metrics import Metric
@@ -84,7 +95,9 @@ class ClusterSamples:
         self.polls = polls
         self._options = options
         self._has_numbers_only = options.by is LagKey.PARTITION and not (options.with_all or options.with_time)
-        self._partitions = PartitionSeries(options.part_metrics() if self._has_numbers_only else ())
+        self._partitions = PartitionSeries(
+            options.part_metrics() if self._has_numbers_only else (), is_limited=options.max_series is not None
+        )
 
     def read(self, admin: Admin, deadline: Deadline, at_ms: int, name_of: Callable[[], str]) -> PollSamples:
         """Poll once. Raises AdminError if nothing can be read. `name_of` returns the name of the cluster."""
@@ -110,14 +123,26 @@ class ClusterSamples:
 
     def _summarize(self, measurement: LagMeasurement, at_ms: int, cluster: str) -> LagReading:
         self._partitions.begin()
-        groups = measurement.partitions()
         by = self._options.by
-        if self._has_numbers_only:
-            groups = self._partitions.watch(groups, cluster, is_limited=self._options.max_series is not None)
-            by = LagKey.GROUP
         if self._options.with_verdicts:
-            return add_poll(self.polls, measurement, at_ms, by, groups)
-        return summarize(measurement, by, groups)
+            if self._has_numbers_only:
+                return add_poll(self.polls, measurement, at_ms, partitions=self._watch_rows(measurement, cluster))
+            return add_poll(self.polls, measurement, at_ms, by)
+        if self._has_numbers_only:
+            return summarize_totals(measurement, self._watch_columns(measurement, cluster))
+        return summarize(measurement, by)
+
+    def _watch_rows(self, measurement: LagMeasurement, cluster: str) -> Iterator[GroupPartitions]:
+        """Yield the groups of a measurement, and keep the lines of their partitions."""
+        for description, rows in measurement.partitions():
+            self._partitions.add(description, columns_of(distinct_partitions(rows)), cluster)
+            yield description, rows
+
+    def _watch_columns(self, measurement: LagMeasurement, cluster: str) -> Iterator[GroupColumns]:
+        """Yield the groups of a measurement, and keep the lines of their partitions."""
+        for description, columns in measurement.columns():
+            self._partitions.add(description, columns, cluster)
+            yield description, columns
 
     def _limited(self, groups: Sequence[GroupSummary]) -> Iterator[GroupSummary]:
         """Yield whole groups, the furthest behind first, until their series reach the limit."""

@@ -5,20 +5,17 @@ Labels hardly change between polls. The lines of a group are a template in which
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from kafka_groups.groups.lag.measurement import GroupPartitions
-from kafka_groups.groups.lag.rows import distinct_partitions
-from kafka_groups.model import OffsetRow
+from kafka_groups.groups.lag.columns import PartitionColumns
+from kafka_groups.model import GroupDescription
 from kafka_groups.rendering.metrics import Metric, format_label
 
 # Groups whose lines become one part of the response.
 _CHUNK: Final = 500
-_topic_of: Final = attrgetter("topic")
-_partition_of: Final = attrgetter("partition")
 
 
 class _Templates(NamedTuple):
@@ -42,8 +39,9 @@ class PartitionSeries:
     while the poll is read: those of a large cluster are in memory once.
     """
 
-    def __init__(self, metrics: Sequence[Metric]) -> None:
+    def __init__(self, metrics: Sequence[Metric], *, is_limited: bool) -> None:
         self._metrics = metrics
+        self._is_limited = is_limited
         self._values = [attrgetter(metric.value) for metric in metrics]
         self._kept: dict[str, _Templates] = {}
         self._current: dict[str, _Templates] = {}
@@ -57,14 +55,13 @@ class PartitionSeries:
         self._joined = {metric.name: [] for metric in self._metrics}
         self.lines = {}
 
-    def watch(self, groups: Iterable[GroupPartitions], cluster: str, *, is_limited: bool) -> Iterator[GroupPartitions]:
-        """Yield the groups of a measurement, and keep the lines of their partitions."""
-        for description, rows in groups:
-            if rows:
-                self._add(description.group, description.type, distinct_partitions(rows), cluster)
-            if not is_limited and len(self.lines) >= _CHUNK:
-                self._join([*self.lines])
-            yield description, rows
+    def add(self, description: GroupDescription, partitions: PartitionColumns, cluster: str) -> None:
+        """Add the lines of the partitions of a group."""
+        if not partitions.partition:
+            return
+        self._add(description.group, description.type, partitions, cluster)
+        if not self._is_limited and len(self.lines) >= _CHUNK:
+            self._join([*self.lines])
 
     def take(self, groups: Iterable[str]) -> dict[str, list[bytes]]:
         """Return the lines of these groups by metric, in parts, and the lines that are joined already. Forget all."""
@@ -82,32 +79,34 @@ class PartitionSeries:
         for metric, parts in zip(self._metrics, texts, strict=True):
             self._joined[metric.name].append(b"".join(parts))
 
-    def _add(self, group: str, group_type: str | None, rows: Sequence[OffsetRow], cluster: str) -> None:
-        columns = [tuple(map(value_of, rows)) for value_of in self._values]
+    def _add(self, group: str, group_type: str | None, partitions: PartitionColumns, cluster: str) -> None:
+        columns = [tuple(value_of(partitions)) for value_of in self._values]
         if any(None in column for column in columns):
-            self.lines[group] = self._format_known(group, group_type, rows, cluster)
+            self.lines[group] = self._format_known(group, group_type, partitions, cluster)
             return
-        identity = (cluster, group_type, tuple(map(_topic_of, rows)), tuple(map(_partition_of, rows)))
+        identity = (cluster, group_type, tuple(partitions.topic), tuple(partitions.partition))
         templates = self._kept.get(group)
         if templates is None or templates.identity != identity:
-            templates = _Templates(identity, self._make_templates(group, group_type, rows, cluster))
+            templates = _Templates(identity, self._make_templates(group, group_type, partitions, cluster))
         self._current[group] = templates
         texts = tuple(text % column for text, column in zip(templates.texts, columns, strict=True))
-        self.lines[group] = GroupLines(texts, len(rows) * len(texts))
+        self.lines[group] = GroupLines(texts, len(partitions.partition) * len(texts))
 
     def _make_templates(
-        self, group: str, group_type: str | None, rows: Iterable[OffsetRow], cluster: str
+        self, group: str, group_type: str | None, partitions: PartitionColumns, cluster: str
     ) -> tuple[bytes, ...]:
-        labels = [label.replace("%", "%%") for label in _format_labels(group, group_type, rows, cluster)]
+        labels = [label.replace("%", "%%") for label in _format_labels(group, group_type, partitions, cluster)]
         return tuple("".join([f"{metric.name}{label} %d\n" for label in labels]).encode() for metric in self._metrics)
 
-    def _format_known(self, group: str, group_type: str | None, rows: Sequence[OffsetRow], cluster: str) -> GroupLines:
+    def _format_known(
+        self, group: str, group_type: str | None, partitions: PartitionColumns, cluster: str
+    ) -> GroupLines:
         """Return the lines of partitions; those without a value have no sample."""
-        labels = _format_labels(group, group_type, rows, cluster)
+        labels = _format_labels(group, group_type, partitions, cluster)
         lines = [
             [
                 f"{metric.name}{label} {value}\n"
-                for label, value in zip(labels, map(value_of, rows), strict=True)
+                for label, value in zip(labels, value_of(partitions), strict=True)
                 if value is not None
             ]
             for metric, value_of in zip(self._metrics, self._values, strict=True)
@@ -115,15 +114,12 @@ class PartitionSeries:
         return GroupLines(tuple("".join(each).encode() for each in lines), sum(map(len, lines)))
 
 
-def _format_labels(group: str, group_type: str | None, rows: Iterable[OffsetRow], cluster: str) -> list[str]:
+def _format_labels(group: str, group_type: str | None, partitions: PartitionColumns, cluster: str) -> list[str]:
     """Return the labels of each partition in braces, in the order of `lag_metrics` by partition."""
     lead = f"{{{format_label('cluster', cluster)},{format_label('group', group)}"
     end = f"{format_label('type', group_type)}}}"
-    topics: dict[str, str] = {}
-    labels = []
-    for row in rows:
-        topic = topics.get(row.topic)
-        if topic is None:
-            topics[row.topic] = topic = format_label("topic", row.topic)
-        labels.append(f'{lead},{topic},partition="{row.partition}",{end}')
-    return labels
+    topics = {topic: format_label("topic", topic) for topic in {*partitions.topic}}
+    return [
+        f'{lead},{topics[topic]},partition="{number}",{end}'
+        for topic, number in zip(partitions.topic, partitions.partition, strict=True)
+    ]

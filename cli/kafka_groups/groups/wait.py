@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 from kafka_groups.conditions import Comparison, Condition
 from kafka_groups.errors import AdminError, AuthenticationFailedError
+from kafka_groups.groups.lag.lag_row import BEYOND_END, INCOMPLETE, LagRow
 from kafka_groups.groups.lag.reading import LagReading
-from kafka_groups.groups.lag.summary import BEYOND_END, INCOMPLETE, LagRow
 from kafka_groups.progress import StepProgress, ignore_step_progress
 
 _FIRST_INTERVAL_S: Final = 1.0

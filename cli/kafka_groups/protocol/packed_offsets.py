@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from operator import itemgetter
 from typing import Final, TypeAlias, overload
 
-from kafka_groups.model import PartitionCommit, TopicPartition
+from kafka_groups.commits import PartitionCommit
+from kafka_groups.model import TopicPartition
 from kafka_groups.protocol import STRING, Cursor, Struct, compile_reader, read_count, skip_tags
 from kafka_groups.protocol.messages.offset_fetch import OFFSET_FETCH, PARTITION
 
 _FIXED_SIZE: Final = 20
 _FIXED_ROW: Final = struct.Struct(">iqi4x")
-_FIXED_PARTITION: Final = struct.Struct(">i16x")
+# One value of such a row.
+_FIXED_PARTITION: Final = "i16x"
+_FIXED_OFFSET: Final = "4xq8x"
 _READ_ROW: Final = {
     version: compile_reader(PARTITION, version=version, flexible=OFFSET_FETCH.is_flexible(version))
     for version in range(OFFSET_FETCH.lowest, OFFSET_FETCH.highest + 1)
@@ -48,11 +52,19 @@ class PackedPartitions(Sequence[PartitionCommit]):
         """Whether every row takes 20 bytes."""
         return self._fixed
 
-    def partitions(self) -> list[int]:
+    def partitions(self) -> tuple[int, ...]:
         """Return the partition numbers in the order of the response."""
         if self._fixed:
-            return [partition for (partition,) in _FIXED_PARTITION.iter_unpack(self._data)]
-        return [row["partition_index"] for row in self._rows()]
+            return self._unpack_column(_FIXED_PARTITION)
+        return tuple(row["partition_index"] for row in self._rows())
+
+    def offsets(self) -> tuple[int | None, ...]:
+        """Return the committed offsets in the order of the response; None where there is no commit."""
+        if self._fixed:
+            known = self._unpack_column(_FIXED_OFFSET)
+        else:
+            known = tuple(row["committed_offset"] for row in self._rows())
+        return known if not known or min(known) >= 0 else tuple(None if offset < 0 else offset for offset in known)
 
     def __len__(self) -> int:
         return self._length
@@ -83,6 +95,9 @@ class PackedPartitions(Sequence[PartitionCommit]):
             ]
         return sorted(map(_to_commit, self._rows()), key=_by_partition)
 
+    def _unpack_column(self, row: str) -> tuple[int, ...]:
+        return _column_struct(row, self._length).unpack(self._data)
+
     def _rows(self) -> Iterator[Struct]:
         cursor = Cursor(self._data)
         read = _READ_ROW[self._version]
@@ -90,6 +105,12 @@ class PackedPartitions(Sequence[PartitionCommit]):
             row = read(cursor)
             if row["error_code"] == 0:
                 yield row
+
+
+@lru_cache(maxsize=512)
+def _column_struct(row: str, length: int) -> struct.Struct:
+    """Return the struct of one value of each row. A cluster has few lengths; one call takes a fifth of one a row."""
+    return struct.Struct(">" + length * row)
 
 
 PackedTopics: TypeAlias = tuple[tuple[str, PackedPartitions], ...]

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
+from kafka_groups.commits import CommitTuple, PartitionCommit
 from kafka_groups.groups.lag.rows import join_offsets, lag_of, sort_members
-from kafka_groups.model import Assignment, CommitTuple, Member, OffsetRow, PartitionCommit
+from kafka_groups.model import Assignment, Member, OffsetRow
 
 Commits = Mapping[tuple[str, int], int | None]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kafka_groups.groups.lag.lag_row import LagKey, LagRow
 from kafka_groups.groups.lag.measurement import measure_lag, summarize
-from kafka_groups.groups.lag.summary import LagKey, LagRow
 from kafka_groups.groups.selection import Selectors
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 

@@ -8,7 +8,9 @@ import pytest
 
 from kafka_groups.admin import IsolationLevel
 from kafka_groups.admin.api import RecordPosition, RecordTime
-from kafka_groups.groups.lag.summary import LagKey, LagRow, summarize_lag
+from kafka_groups.groups.lag.columns import columns_of
+from kafka_groups.groups.lag.lag_row import LagKey, LagRow
+from kafka_groups.groups.lag.summary import summarize_lag
 from kafka_groups.groups.lag.time_lag import LagPosition, TimeLag, judge_time_lag, read_time_lags, time_lag_of
 from kafka_groups.groups.lag.totals import LagTotals, total_lag
 from kafka_groups.model import GroupDescription, OffsetRow
@@ -26,7 +28,7 @@ def row(start: int | None, lag: int | None, *, log_start: int = 0, end: int = 10
 
 
 def total_of(*rows: OffsetRow) -> LagTotals:
-    return total_lag(rows, has_commits=False)
+    return total_lag(columns_of(rows), has_commits=False)
 
 
 def summarize(*rows: OffsetRow, group_type: str = "Share", protocol_type: str = "share") -> LagRow:

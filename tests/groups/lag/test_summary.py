@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_groups.groups.lag.lag_row import LagKey, LagRow
 from kafka_groups.groups.lag.rows import lag_of
-from kafka_groups.groups.lag.summary import LagKey, LagRow, summarize_lag
+from kafka_groups.groups.lag.summary import summarize_lag
 from kafka_groups.model import GroupDescription, OffsetRow
 from tests.fakes.fake_admin import member
 

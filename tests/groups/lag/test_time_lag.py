@@ -9,9 +9,9 @@ import pytest
 
 from kafka_groups.admin import IsolationLevel
 from kafka_groups.admin.api import RecordPosition, RecordTime
+from kafka_groups.groups.lag.lag_row import LagKey, LagRow
 from kafka_groups.groups.lag.measurement import read_lag
 from kafka_groups.groups.lag.reading import LagReading
-from kafka_groups.groups.lag.summary import LagKey, LagRow
 from kafka_groups.groups.lag.time_lag import (
     LagPosition,
     TimeLag,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from kafka_groups.commits import CommitTuple
 from kafka_groups.groups.descriptions import DescribedGroups
 from kafka_groups.groups.notes import Note, NoteKind
-from kafka_groups.model import Assignment, CommitTuple, Failure, GroupDescription, GroupOffsets, Member
+from kafka_groups.model import Assignment, Failure, GroupDescription, GroupOffsets, Member
 from kafka_groups.rendering.views.describe import DescribeView, note_states
 from tests.note_texts import subjects_of
 

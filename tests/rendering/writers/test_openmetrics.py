@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_prometheus
 
-from kafka_groups.groups.lag.summary import LagKey, LagRow, summarize_lag
+from kafka_groups.groups.lag.lag_row import LagKey, LagRow
+from kafka_groups.groups.lag.summary import summarize_lag
 from kafka_groups.model import Failure, GroupDescription, OffsetRow
 from kafka_groups.rendering.clusters import Cluster
 from kafka_groups.rendering.columns import Entry

@@ -8,8 +8,9 @@ from typing import Any, Final
 from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.admin.handlers.features import SHARE_GROUPS_OFF
 from kafka_groups.admin.lookup import add_group_error
+from kafka_groups.commits import CommitTuple, PartitionCommit
 from kafka_groups.errors import AdminError
-from kafka_groups.model import CommitTuple, Failure, GroupOffsets, PartitionCommit, TopicPartition
+from kafka_groups.model import Failure, GroupOffsets, TopicPartition
 from kafka_groups.protocol import Struct
 from kafka_groups.protocol.errors import broker_error
 from kafka_groups.protocol.messages import DESCRIBE_SHARE_GROUP_OFFSETS

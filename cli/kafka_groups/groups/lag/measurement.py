@@ -10,12 +10,14 @@ from kafka_groups.admin.api import Admin, Deadline, IsolationLevel, TimePlan
 from kafka_groups.groups import steps
 from kafka_groups.groups.assignments import has_unknown_assignments
 from kafka_groups.groups.descriptions import DescribedGroups, describe_groups, description_steps
+from kafka_groups.groups.lag.columns import PartitionColumns, offset_columns
+from kafka_groups.groups.lag.lag_row import LagKey, order_of
 from kafka_groups.groups.lag.polls import Polls
 from kafka_groups.groups.lag.reading import LagReading, with_pace
 from kafka_groups.groups.lag.retention import Retention, Retentions, read_retentions
 from kafka_groups.groups.lag.rows import distinct_partitions, has_offset_rows, offset_rows
 from kafka_groups.groups.lag.start_offsets import judge_start_offsets
-from kafka_groups.groups.lag.summary import GroupSummary, LagKey, order_of, summarize_lag
+from kafka_groups.groups.lag.summary import GroupSummary, summarize_lag, summarize_total
 from kafka_groups.groups.lag.time_lag import CAUGHT_UP, NOT_MEASURED, TimeLags, read_time_lags, time_lag_of
 from kafka_groups.groups.log_offsets import Details
 from kafka_groups.groups.notes import Note
@@ -31,8 +33,9 @@ from kafka_groups.kinds import Operation, kind_of
 from kafka_groups.model import Failure, GroupDescription, OffsetRow
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 
-# A group with the rows of its partitions.
+# A group with its partitions: as rows, or as columns for totals alone.
 GroupPartitions: TypeAlias = tuple[GroupDescription, Sequence[OffsetRow]]
+GroupColumns: TypeAlias = tuple[GroupDescription, PartitionColumns]
 
 
 class LagMeasurement(NamedTuple):
@@ -66,6 +69,11 @@ class LagMeasurement(NamedTuple):
         """Yield each group with its rows, which are made now: a large cluster's rows are never all in memory."""
         for group, description in self.described.descriptions.items():
             yield description, offset_rows(self.described, group)
+
+    def columns(self) -> Iterator[GroupColumns]:
+        """Yield each group with its partitions in columns, half of the work of rows."""
+        for group, description in self.described.descriptions.items():
+            yield description, offset_columns(self.described, group)
 
 
 def measure_lag(
@@ -164,15 +172,19 @@ def _may_read(described: DescribedGroups, group: str, scope: TopicScope) -> bool
     return bool(offset_rows(described, group))
 
 
-def summarize(
-    measurement: LagMeasurement, by: LagKey = LagKey.GROUP, partitions: Iterable[GroupPartitions] | None = None
-) -> LagReading:
-    """Return the lag of each group in total, and by topic, member or partition.
+def summarize(measurement: LagMeasurement, by: LagKey = LagKey.GROUP) -> LagReading:
+    """Return the lag of each group in total, and by topic, member or partition."""
+    if by is LagKey.GROUP and measurement.time_lags is None:
+        return summarize_totals(measurement, measurement.columns())
+    return _reading(measurement, (_summarize(measurement, by, *group) for group in measurement.partitions()))
 
-    `partitions` are those of the measurement, from a caller that needs each group's rows, too.
+
+def summarize_totals(measurement: LagMeasurement, columns: Iterable[GroupColumns]) -> LagReading:
+    """Return the lag of each group in total, without time lag; `columns` are those of the measurement.
+
+    They come from a caller that needs the partitions of each group, too.
     """
-    groups = measurement.partitions() if partitions is None else partitions
-    return _reading(measurement, (_summarize(measurement, by, *group) for group in groups))
+    return _reading(measurement, (summarize_total(*group, measurement.isolation_level) for group in columns))
 
 
 def add_poll(
@@ -184,7 +196,8 @@ def add_poll(
 ) -> LagReading:
     """Add a measurement to the polls, and return the lag of each group with rates, trend and verdict, and known resets.
 
-    What was deleted since the last poll is forgotten. `by` and `partitions` are those of `summarize`.
+    What was deleted since the last poll is forgotten. `partitions` are those of the measurement, from a caller that
+    needs the rows of each group, too.
     """
     groups = []
     for description, rows in measurement.partitions() if partitions is None else partitions:

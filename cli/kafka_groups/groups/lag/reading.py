@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from kafka_groups.groups.lag.lag_row import INCOMPLETE
 from kafka_groups.groups.lag.polls import GroupPace, pace_without_polls
 from kafka_groups.groups.lag.resets import KnownReset
-from kafka_groups.groups.lag.summary import INCOMPLETE, GroupSummary
+from kafka_groups.groups.lag.summary import GroupSummary
 from kafka_groups.groups.notes import Note
 from kafka_groups.model import Failure
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import repeat
-from operator import attrgetter, itemgetter
+from operator import attrgetter, itemgetter, sub
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
+from kafka_groups.commits import PartitionCommit, TopicCommits
 from kafka_groups.groups.descriptions import DescribedGroups
-from kafka_groups.model import Member, OffsetRow, PartitionCommit, TopicCommits, TopicPartition
+from kafka_groups.model import Member, OffsetRow, TopicPartition
 
 Ends: TypeAlias = Mapping[str, Mapping[int, int]]
 
@@ -30,6 +31,15 @@ def lag_of(committed: int | None, end: int | None) -> int | None:
     if committed is None or end is None:
         return None
     return end - committed
+
+
+def lags_of(committed: Sequence[int | None], ends: Sequence[int | None]) -> Sequence[int | None]:
+    """Return the lag of each partition, as `lag_of` does."""
+    differences: Iterable[int] = map(sub, ends, committed)
+    try:
+        return list(differences)
+    except TypeError:
+        return list(map(lag_of, committed, ends))
 
 
 def sort_members(members: Iterable[Member]) -> list[Member]:
@@ -169,7 +179,7 @@ def _rows(
     partitions, offsets, leader_epochs, metadata = zip(*commits, strict=True)
     log_ends = list(map(ends.get(topic, _UNKNOWN).get, partitions))
     log_starts = map(starts.get(topic, _UNKNOWN).get, partitions)
-    lags = map(lag_of, offsets, log_ends)
+    lags = lags_of(offsets, log_ends)
     owner_columns = map(repeat, owner)
     columns = (
         repeat(group),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from kafka_groups.groups.lag.summary import ISOLATION_LEVELS, NOTES, LagKey, LagRow
+from kafka_groups.groups.lag.lag_row import ISOLATION_LEVELS, NOTES, LagKey, LagRow
 from kafka_groups.groups.lag.time_lag import QUALITIES
 from kafka_groups.rendering.columns import Column, View, number_column, text_column
 from kafka_groups.rendering.durations import format_duration

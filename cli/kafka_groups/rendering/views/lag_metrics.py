@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
-from kafka_groups.groups.lag.summary import LagKey
+from kafka_groups.groups.lag.lag_row import LagKey
 from kafka_groups.groups.lag.time_lag import QUALITIES
 from kafka_groups.kinds import GROUP_STATES, KINDS
 from kafka_groups.rendering.metrics import Metric

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafka_groups.admin import Topic
+from kafka_groups.commits import CommitTuple
 from kafka_groups.members import ConnectorTasks, ConnectWorker, StreamsMember, SubtopologyTasks, TaskAssignment
-from kafka_groups.model import CommitTuple, GroupDescription, GroupListing, GroupOffsets, Member, TopicPartition
+from kafka_groups.model import GroupDescription, GroupListing, GroupOffsets, Member, TopicPartition
 from kafka_groups.pipeline.facts import sample_rows
 from kafka_groups.pipeline.facts.sample_rows import group_batches, offset_commit_batches, partition_batches
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
