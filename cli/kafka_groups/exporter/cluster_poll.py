@@ -94,6 +94,8 @@ class ClusterSamples:
     def __init__(self, options: PollOptions, polls: Polls) -> None:
         self.polls = polls
         self._options = options
+        self._group_samples = RowSamples(self._group_metrics())
+        self._part_samples = RowSamples(options.part_metrics())
         self._has_numbers_only = options.by is LagKey.PARTITION and not (options.with_all or options.with_time)
         self._partitions = PartitionSeries(
             options.part_metrics() if self._has_numbers_only else (), is_limited=options.max_series is not None
@@ -167,13 +169,12 @@ class ClusterSamples:
     def _format(self, groups: Sequence[GroupSummary], cluster: str) -> dict[str, list[bytes]]:
         lines: dict[str, list[bytes]] = {}
         totals = [group.total for group in groups]
-        for name, text in RowSamples(self._group_metrics()).format(totals, cluster):
+        for name, text in self._group_samples.format(totals, cluster):
             lines.setdefault(name, []).append(text.encode())
-        parts = self._options.part_metrics()
         if self._has_numbers_only:
             return lines | self._partitions.take(total.group for total in totals)
         rows = [row for group in groups for row in group.rows]
-        for name, text in RowSamples(parts).format(rows, cluster):
+        for name, text in self._part_samples.format(rows, cluster):
             lines.setdefault(name, []).append(text.encode())
         return lines
 

@@ -15,10 +15,12 @@ from kafka_groups.rendering.metrics import Metric, format_label
 
 # Rows whose samples become one text. Few of them stay in the processor's cache, which takes half of the time.
 _CHUNK: Final = 1_000
+# Values of a label are kept until they are this many times as many as the rows.
+_KEPT: Final = 2
 
 
 class RowSamples:
-    """The samples of rows that have the same metrics."""
+    """The samples of rows that have the same metrics. Labels are kept for the next rows."""
 
     def __init__(self, metrics: Sequence[Metric]) -> None:
         self._metrics = metrics
@@ -26,6 +28,8 @@ class RowSamples:
 
     def format(self, rows: Sequence[Any], cluster: str | None) -> Iterator[tuple[str, str]]:
         """Yield parts of the samples: the name of a metric, and lines. Rows have the label of the cluster, if any."""
+        for kept in self._labels.values():
+            kept.forget_many(_KEPT * len(rows))
         lead = "" if cluster is None else f"{format_label('cluster', cluster)},"
         for start in range(0, len(rows), _CHUNK):
             chunk = rows[start : start + _CHUNK]
@@ -43,12 +47,16 @@ def _format_samples(metric: Metric, rows: Sequence[Any], labels: Iterable[str]) 
         return "".join([f"{name}{{{label}}} {value}\n" for label, value in pairs if value is not None])
     return "".join(
         [
-            f"{name}{{{label},{end}"
+            _join_states(f"{name}{{{label},", _ends_of_states(name, metric.states_of(row), value))
             for row, label, value in zip(rows, labels, values, strict=True)
             if value is not None
-            for end in _ends_of_states(name, metric.states_of(row), value)
         ]
     )
+
+
+def _join_states(begin: str, ends: Sequence[str]) -> str:
+    """Return the lines of a StateSet for one row, which begin alike."""
+    return begin + begin.join(ends)
 
 
 @cache
@@ -62,13 +70,19 @@ class _Labels:
     """The labels of rows; `names` are names and attributes."""
 
     def __init__(self, names: Iterable[tuple[str, str]]) -> None:
-        self._columns: list[tuple[Callable[[object], str], Callable[[Any], object]]] = [
-            (_Label(name).__getitem__, attrgetter(attribute)) for name, attribute in names
+        self._columns: list[tuple[_Label, Callable[[Any], object]]] = [
+            (_Label(name), attrgetter(attribute)) for name, attribute in names
         ]
+
+    def forget_many(self, limit: int) -> None:
+        """Forget the values of a label if they are more than a limit: rows come and go."""
+        for label, _ in self._columns:
+            if len(label) > limit:
+                label.clear()
 
     def join(self, rows: Sequence[Any], lead: str) -> list[str]:
         """Return the labels of each row behind the lead."""
-        columns = [map(text_of, map(value_of, rows)) for text_of, value_of in self._columns]
+        columns = [map(label.__getitem__, map(value_of, rows)) for label, value_of in self._columns]
         return [f"{lead}{','.join(texts)}" for texts in zip(*columns, strict=True)]
 
 

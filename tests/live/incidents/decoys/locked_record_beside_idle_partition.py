@@ -14,7 +14,7 @@ def inject(stage: Stage) -> None:
     await_members(stage, 1)
     stage.sleep(3.0)
     stage.traffic.write(stage.topic, 1 - busy, 10)
-    for number in range(2):
+    for number in range(3):
         stage.start_share_application(client_id=f"other-{number}")
     stage.produce({busy: stage.random.choice([20, 60])})
     stage.sleep(4.0)
