@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import click
 
 from kafka_groups.cli import cli
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 
 ADDRESS: Final = "localhost:9092"
 _TIMEOUT_S: Final = 180

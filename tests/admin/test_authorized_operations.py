@@ -8,8 +8,8 @@ import pytest
 
 from kafka_groups.acl_operations import AclOperation
 from kafka_groups.errors import AdminError
+from tests.fakes.reactions import changed
 from tests.fakes.rights_cluster import RightsCluster
-from tests.fakes.scripted_broker import changed
 from tests.fakes.scripted_cluster import Group
 
 READ_ONLY = frozenset({AclOperation.DESCRIBE, AclOperation.READ})

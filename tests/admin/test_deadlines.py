@@ -7,7 +7,7 @@ import time
 import pytest
 
 from kafka_groups.admin import Deadline, GroupAdmin
-from tests.fakes.scripted_broker import delayed, silent, throttled
+from tests.fakes.reactions import delayed, silent, throttled
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 PLACES = {"a": 1, "b": 2, "c": 2, "d": 3}

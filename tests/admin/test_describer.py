@@ -6,7 +6,7 @@ import pytest
 
 from kafka_groups.model import Assignment, Member
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import Reaction, ReceivedRequest, changed, throttled
+from tests.fakes.reactions import Reaction, ReceivedRequest, changed, throttled
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 from tests.protocol.golden_messages import BY_NAME
 

@@ -12,7 +12,7 @@ from kafka_groups.admin.handlers import group_batches, list_consumer_group_offse
 from tests.fakes.scripted_cluster import Group, ScriptedCluster, topic_id
 
 if TYPE_CHECKING:
-    from tests.fakes.scripted_broker import ReceivedRequest
+    from tests.fakes.reactions import ReceivedRequest
 
 TOPICS = {"payments": {0: 1, 1: 2, 2: 3}, "refunds": {0: 1}}
 PLACES = {"a": 1, "b": 1, "c": 2, "d": 2, "e": 3}

@@ -9,7 +9,7 @@ from kafka_groups.admin.handlers import list_consumer_group_offsets
 from kafka_groups.errors import AdminError, BrokerError
 from kafka_groups.model import TopicPartition
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import Reaction, ReceivedRequest, delayed, drops, garbage, plain, silent
+from tests.fakes.reactions import Reaction, ReceivedRequest, delayed, drops, garbage, plain, silent
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 PLACES = {"a": 1, "b": 2, "c": 2, "d": 3}

@@ -13,7 +13,7 @@ from kafka_groups.admin.network.extra_connections import FIRST_EXTRA
 from kafka_groups.model import Results
 from kafka_groups.protocol import Struct
 from tests.fakes.hanging_requests import HangingRequests, keys_of
-from tests.fakes.scripted_broker import ReceivedRequest, delayed, silent, throttled
+from tests.fakes.reactions import ReceivedRequest, delayed, silent, throttled
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 MANY = [f"g{number:04}" for number in range(1_000)]

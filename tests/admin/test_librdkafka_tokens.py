@@ -105,6 +105,7 @@ def test_the_properties_of_both_ways_to_a_client_select_the_same_source(tmp_path
         assert opened(pickle.loads(pickle.dumps(dict(each))))["oauth_cb"]("")[0] == "abc"
 
 
+@pytest.mark.slow
 def test_librdkafka_accepts_the_token_and_its_name() -> None:
     errors: list[KafkaError] = []
     properties = {**SASL, "enable.sasl.oauthbearer.unsecure.jwt": "true", "sasl.oauthbearer.config": "principal=me"}

@@ -13,7 +13,7 @@ from kafka_groups.admin.handlers import DeleteConsumerGroupsHandler
 from kafka_groups.errors import ConnectionFailedError
 from kafka_groups.model import CommittedOffset, Failure
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import ReceivedRequest, drops
+from tests.fakes.reactions import ReceivedRequest, drops
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 pytestmark = pytest.mark.timeout(30)

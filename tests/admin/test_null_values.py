@@ -11,7 +11,7 @@ from kafka_groups.errors import NameNotResolvedError
 from kafka_groups.protocol import Struct, compile_writer
 from kafka_groups.protocol.messages import ALL
 from kafka_groups.settings import Endpoint
-from tests.fakes.scripted_broker import Reaction, ReceivedRequest
+from tests.fakes.reactions import Reaction, ReceivedRequest
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 from tests.protocol.coding import nullable
 

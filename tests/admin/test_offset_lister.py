@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import ReceivedRequest, delayed
+from tests.fakes.reactions import ReceivedRequest, delayed
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 GROUPS = {

@@ -6,7 +6,7 @@ import pytest
 
 from kafka_groups.model import CommittedOffset, TopicPartition
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import ReceivedRequest, changed
+from tests.fakes.reactions import ReceivedRequest, changed
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 
 NAMES = [f"g{number}" for number in range(10)]

@@ -11,7 +11,7 @@ from kafka_groups.admin.handlers import record_sizes
 from kafka_groups.model import CommittedOffset, Failure, TopicPartition
 from kafka_groups.protocol import Struct
 from tests.admin.handlers.test_alter_consumer_group_offsets import with_codes
-from tests.fakes.scripted_broker import Reaction, ReceivedRequest, drops, plain
+from tests.fakes.reactions import Reaction, ReceivedRequest, drops, plain
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 START = CommittedOffset(0, None, "")

@@ -14,7 +14,7 @@ from kafka_groups.admin.network.connection import _MAX_IN_FLIGHT
 from kafka_groups.errors import AdminError, ConnectionFailedError, OutcomeUnknownError
 from kafka_groups.model import CommittedOffset, Failure
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import ReceivedRequest, delayed, drops, garbage, plain, silent, throttled
+from tests.fakes.reactions import ReceivedRequest, delayed, drops, garbage, plain, silent, throttled
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 pytestmark = pytest.mark.timeout(30)

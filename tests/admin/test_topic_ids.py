@@ -17,7 +17,7 @@ from kafka_groups.kinds import Operation
 from kafka_groups.model import Assignment
 from kafka_groups.protocol import Struct
 from kafka_groups.protocol.topic_ids import format_topic_id
-from tests.fakes.scripted_broker import changed
+from tests.fakes.reactions import changed
 from tests.fakes.scripted_cluster import Group, ScriptedCluster, topic_id
 
 TOPICS = {"a": {0: 1, 1: 2}, "b": {0: 1}, "c": {0: 1}}

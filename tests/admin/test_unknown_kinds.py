@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from tests.fakes.kind_members import connect_member, share_member, streams_member, word_count
-from tests.fakes.scripted_broker import delayed, drops
+from tests.fakes.reactions import delayed, drops
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 FIRST = ("DescribeGroups", "ConsumerGroupDescribe")

@@ -10,7 +10,7 @@ from kafka_groups.admin import GroupAdmin
 from kafka_groups.changes.change import Action, Change
 from kafka_groups.protocol import Struct
 from tests.changes.executions import commit, deletion, execute, names, offsets, statuses
-from tests.fakes.scripted_broker import Reaction, ReceivedRequest, drops, plain
+from tests.fakes.reactions import Reaction, ReceivedRequest, drops, plain
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 
 COUNT = 10

@@ -66,6 +66,7 @@ def test_every_key_of_a_change_is_written() -> None:
     assert sorted(change_document(CHANGES[4])) == sorted(Change._fields)
 
 
+@pytest.mark.slow
 @given(plans)
 def test_a_plan_is_read_as_it_was_written(written: Plan) -> None:
     text = format_plan(written)
@@ -235,6 +236,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         values

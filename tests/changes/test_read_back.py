@@ -23,7 +23,7 @@ from tests.changes.executions import (
     statuses,
 )
 from tests.fakes.fake_admin import FakeCluster, failure, member, unreachable
-from tests.fakes.scripted_broker import Reaction, drops
+from tests.fakes.reactions import Reaction, drops
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 if TYPE_CHECKING:

@@ -124,6 +124,7 @@ def test_a_directory_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
         list_runs(LocalJournal(tmp_path / "file"))
 
 
+@pytest.mark.slow
 def test_a_journal_that_was_cut_at_any_byte_is_listed(runs: Journal) -> None:
     # No two outcomes that follow each other are equal, so each has a line.
     path = runs.path(runs.run(CHANGES, *islice(cycle((DONE, FAILED)), len(CHANGES))))

@@ -14,7 +14,7 @@ from kafka_groups.groups.selection import Selectors
 from kafka_groups.protocol import Struct
 from tests.changes.recorded_runs import change, take_back, undo
 from tests.changes.share_groups import STARTS, delete_offsets, reasons, rows, share_cluster, start
-from tests.fakes.scripted_broker import ReceivedRequest
+from tests.fakes.reactions import ReceivedRequest
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 

@@ -12,7 +12,8 @@ from kafka_groups.changes.journal_location import open_journal
 from kafka_groups.changes.run_record import Run
 from kafka_groups.changes.runs import list_runs, read_run
 from kafka_groups.cli import cli
-from tests.fakes.fake_admin import FakeCluster, Outcome
+from tests.fakes.command_line import Outcome
+from tests.fakes.fake_admin import FakeCluster
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.fakes.fake_admin import FakeCluster, member, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, member
 
 NOTE = "1 group of another kind is skipped (connect).\n"
 

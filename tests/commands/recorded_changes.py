@@ -9,7 +9,8 @@ from tests.commands.change_commands import (
     EXECUTE,
     journal_files,
 )
-from tests.fakes.fake_admin import FakeCluster, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster
 
 NO_RUN = "Error: no recorded change of cluster fake can be undone; `kafka-groups undo --list` lists all runs\n"
 

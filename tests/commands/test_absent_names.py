@@ -10,7 +10,8 @@ import pytest
 from kafka_groups.admin import Deadline
 from kafka_groups.model import Failure
 from tests.commands.change_commands import EXECUTE, changes
-from tests.fakes.fake_admin import FakeCluster, failure, member, run, unreachable
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, failure, member, unreachable
 
 HINT = "; did you mean 'checkout'?"
 ABSENT = f"there is no such group{HINT} (GROUP_ID_NOT_FOUND)"

@@ -18,7 +18,8 @@ from tests.commands.change_commands import (
     journal_files,
     last_line,
 )
-from tests.fakes.fake_admin import FakeCluster, member, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, member
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture

@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from kafka_groups.acl_operations import AclOperation
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.fakes.raw_port import refusing
 from tests.fakes.rights_cluster import RightsCluster
 from tests.fakes.scripted_cluster import Group

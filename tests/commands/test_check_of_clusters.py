@@ -14,8 +14,8 @@ from jsonschema import Draft202012Validator
 from kafka_groups.rendering.views import view_schemas
 from tests.commands.several_clusters import NO_BROKER
 from tests.fakes.cluster_profiles import ClusterProfiles
+from tests.fakes.reactions import changed, delayed, drops, plain
 from tests.fakes.rights_cluster import RightsCluster
-from tests.fakes.scripted_broker import changed, delayed, drops, plain
 from tests.fakes.scripted_cluster import Group
 
 BOTH = ("--profile", "east,west")

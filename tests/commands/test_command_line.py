@@ -12,7 +12,8 @@ import pytest
 
 from kafka_groups.errors import AuthenticationFailedError
 from kafka_groups.settings import Endpoint
-from tests.fakes.fake_admin import FakeCluster, failure, run, unreachable
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, failure, unreachable
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture

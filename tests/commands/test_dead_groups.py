@@ -9,7 +9,8 @@ import pytest
 
 from kafka_groups.groups.lag.group_lag import list_lag
 from tests.commands.idle_polls import COMMITS, write_history
-from tests.fakes.fake_admin import FakeCluster, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster
 
 NO_MEMBERS = "Consumer group 'dead' has no active members.\n"
 

@@ -20,7 +20,8 @@ from tests.commands.change_commands import (
     last_line,
     last_run,
 )
-from tests.fakes.fake_admin import CLUSTER_ID, NAMED, NAMED_TEXT, FakeCluster, failure, member, run, unreachable
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import CLUSTER_ID, NAMED, NAMED_TEXT, FakeCluster, failure, member, unreachable
 
 
 @pytest.fixture(autouse=True)

@@ -21,7 +21,8 @@ from tests.commands.change_commands import (
     last_line,
     last_run,
 )
-from tests.fakes.fake_admin import CLUSTER_ID, NAMED_TEXT, FakeCluster, failure, member, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import CLUSTER_ID, NAMED_TEXT, FakeCluster, failure, member
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,8 @@ import pytest
 
 from kafka_groups.admin import OffsetSpec
 from kafka_groups.model import CommittedOffset, TopicPartition
-from tests.fakes.fake_admin import Commits, FakeCluster, member, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import Commits, FakeCluster, member
 
 
 @pytest.fixture(autouse=True)

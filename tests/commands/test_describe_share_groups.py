@@ -12,7 +12,7 @@ import pytest
 from kafka_groups.protocol import Struct
 from tests.fakes.cluster_of_kinds import kinds_cluster, run_on
 from tests.fakes.fake_terminal import pretend_terminal
-from tests.fakes.scripted_broker import ReceivedRequest
+from tests.fakes.reactions import ReceivedRequest
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 
 from kafka_groups.protocol import Struct
 from tests.fakes.cluster_of_kinds import WITH_NODES, kinds_cluster, run_on, streams_group
-from tests.fakes.scripted_broker import ReceivedRequest
+from tests.fakes.reactions import ReceivedRequest
 from tests.fakes.scripted_cluster import ScriptedCluster
 
 

@@ -21,8 +21,8 @@ import pytest
 from kafka_groups.commands import exporter as exporter_command
 from tests.exporter.exporters import small_cluster
 from tests.fakes.cluster_profiles import ClusterProfiles
-from tests.fakes.fake_admin import run
-from tests.fakes.scripted_broker import silent
+from tests.fakes.command_line import run
+from tests.fakes.reactions import silent
 from tests.fakes.scripted_cluster import ScriptedCluster
 
 # The exporter ends within a second; a busy machine schedules it late.

@@ -10,7 +10,8 @@ import pytest
 
 from kafka_groups.errors import AuthenticationFailedError
 from kafka_groups.model import Broker, Failure, TopicPartition
-from tests.fakes.fake_admin import FakeCluster, failure, member, run, unreachable
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, failure, member, unreachable
 
 MISSING = "Error: group 'nope': there is no such group (GROUP_ID_NOT_FOUND)\n"
 UNKNOWN = "Error: group 'elsewhere': no broker lists it, and not every broker responded (MISSING_FROM_RESPONSE)\n"

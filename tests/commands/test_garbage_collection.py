@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafka_groups.model import Results
 from kafka_groups.pipeline.commands.command_run import start_run
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 
 if TYPE_CHECKING:
     from tests.fakes.fake_admin import FakeCluster

@@ -8,7 +8,8 @@ import pytest
 
 from tests.commands.change_commands import answer, changes, committed, journal_files
 from tests.commands.recorded_changes import statuses
-from tests.fakes.fake_admin import FakeCluster, Outcome, run
+from tests.fakes.command_line import Outcome, run
+from tests.fakes.fake_admin import FakeCluster
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.fakes.fake_admin import Outcome, run
+from tests.fakes.command_line import Outcome, run
 from tests.fakes.hanging_requests import HangingRequests
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 

@@ -17,8 +17,8 @@ from kafka_groups.changes.journal_location import open_journal
 from kafka_groups.changes.runs import list_runs
 from kafka_groups.protocol import Struct
 from tests.commands.change_commands import EXECUTE, attempt, last_run, recorded_statuses
-from tests.fakes.fake_admin import Outcome, run
-from tests.fakes.scripted_broker import Reaction, plain
+from tests.fakes.command_line import Outcome, run
+from tests.fakes.reactions import Reaction, plain
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 
 # It starts processes, and sends them signals.

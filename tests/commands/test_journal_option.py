@@ -16,7 +16,8 @@ import pytest
 
 from tests.commands.change_commands import DRY_RUN, EXECUTE, changes, committed, journal_files, last_line
 from tests.commands.recorded_changes import add_group
-from tests.fakes.fake_admin import FakeCluster, Outcome, member, run, unreachable
+from tests.fakes.command_line import Outcome, run
+from tests.fakes.fake_admin import FakeCluster, member, unreachable
 
 RESET = ("reset", "a", "--topic", "t:0", "--to-offset", "20")
 COMMANDS = pytest.mark.parametrize(

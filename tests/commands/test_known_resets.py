@@ -13,7 +13,8 @@ from kafka_groups.commands import known_resets
 from kafka_groups.commands.known_resets import note_resets
 from kafka_groups.groups.lag.resets import KnownReset
 from tests.commands.change_commands import journal_files
-from tests.fakes.fake_admin import FakeCluster, member, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, member
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture

@@ -10,7 +10,8 @@ import pytest
 from kafka_groups.admin import IsolationLevel, OffsetSpec
 from kafka_groups.model import TopicPartition
 from tests.commands.lag_groups import NOTE, add_lag_groups, document_of
-from tests.fakes.fake_admin import FakeCluster, failure, run, unreachable
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, failure, unreachable
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.commands.lag_groups import NOTE, add_lag_groups, document_of
-from tests.fakes.fake_admin import FakeCluster, member, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, member
 
 
 @pytest.fixture(autouse=True)

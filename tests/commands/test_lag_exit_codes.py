@@ -8,7 +8,8 @@ import pytest
 
 from kafka_groups.model import TopicPartition
 from tests.commands.lag_groups import NOTE, add_lag_groups
-from tests.fakes.fake_admin import FakeCluster, failure, member, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, failure, member
 
 UNCHECKED = "The condition of --fail-if was not checked.\n"
 FAIL_IF = ("--fail-if", "lag>1000")

@@ -10,7 +10,8 @@ import pytest
 
 from kafka_groups.errors import AuthenticationFailedError
 from tests.commands.lag_groups import NOTE, add_lag_groups
-from tests.fakes.fake_admin import FakeCluster, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture

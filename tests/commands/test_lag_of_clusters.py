@@ -16,7 +16,7 @@ from kafka_groups.rendering.screen import Screen, inspect_streams
 from kafka_groups.rendering.views import view_schemas
 from tests.commands.several_clusters import west_cluster
 from tests.fakes.cluster_profiles import ClusterProfiles
-from tests.fakes.scripted_broker import delayed
+from tests.fakes.reactions import delayed
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ import pytest
 
 from kafka_groups.model import TopicPartition
 from tests.commands.lag_groups import add_lag_groups
-from tests.fakes.fake_admin import FakeCluster, Outcome, failure, member, run, unreachable
+from tests.fakes.command_line import Outcome, run
+from tests.fakes.fake_admin import FakeCluster, failure, member, unreachable
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kafka_groups.admin.api import RecordPosition, RecordTime
-from tests.fakes.fake_admin import FakeCluster, failure, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, failure
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture

@@ -12,7 +12,8 @@ from kafka_groups.admin import librdkafka
 from kafka_groups.admin.api import RecordPosition, RecordTime
 from kafka_groups.errors import MissingFeatureError
 from kafka_groups.settings import kerberos
-from tests.fakes.fake_admin import FakeCluster, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture

@@ -9,7 +9,8 @@ from textwrap import dedent
 import pytest
 
 from tests.commands.lag_groups import document_of
-from tests.fakes.fake_admin import FakeCluster, member, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, member
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,8 @@ from kafka_groups.commands.lag_trouble import note_trouble, trouble_of
 from kafka_groups.groups.lag.lag_row import LagRow
 from kafka_groups.rendering.screen import Screen, inspect_streams
 from tests.commands.lag_groups import NOTE, add_lag_groups
-from tests.fakes.fake_admin import FakeCluster, member, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, member
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture

@@ -14,7 +14,8 @@ import pytest
 
 from kafka_groups.errors import AuthenticationFailedError
 from kafka_groups.model import TopicPartition
-from tests.fakes.fake_admin import FakeCluster, failure, member, run, unreachable
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, failure, member, unreachable
 from tests.fakes.fake_terminal import pretend_terminal
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 from tests.rendering.streams import read_terminal
@@ -108,6 +109,7 @@ def test_a_terminal_shows_the_last_poll_in_place(polls: Polls, cluster: FakeClus
     assert "UNKNOWN" in shown[2]
 
 
+@pytest.mark.slow
 def test_a_watch_draws_no_progress_on_the_terminal_of_its_table() -> None:
     groups = {"g": Group(coordinator=1, state="Empty", commits={("t", 0): 1})}
     master, slave = os.openpty()

@@ -14,10 +14,10 @@ import pytest
 
 from tests.commands.several_clusters import NO_BROKER
 from tests.fakes.cluster_profiles import ClusterProfiles
-from tests.fakes.fake_admin import Outcome
+from tests.fakes.command_line import Outcome
 from tests.fakes.fake_terminal import pretend_terminal
+from tests.fakes.reactions import changed, delayed
 from tests.fakes.sasl_cluster import REFUSED, SaslCluster
-from tests.fakes.scripted_broker import changed, delayed
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 if TYPE_CHECKING:
@@ -146,6 +146,7 @@ def test_a_later_poll_in_which_all_clusters_fail_does_not_end_it(
     assert (outcome.exit_code, len(rows_of(outcome))) == (0, 6)
 
 
+@pytest.mark.slow
 def test_a_slow_cluster_delays_the_others_until_its_deadline(
     profiles: ClusterProfiles, polls: Polls, west: ScriptedCluster
 ) -> None:
@@ -207,6 +208,7 @@ def test_polls_of_a_watch_are_kept_for_each_cluster(
     assert points == {"id-east": 3, "id-west": 2}
 
 
+@pytest.mark.slow
 def test_time_lag_is_watched_in_all_clusters(profiles: ClusterProfiles) -> None:
     outcome = profiles.run(*WATCH, "1", *BOTH, "--time", "--format", "ndjson", "--timeout", "3s")
     lines = [json.loads(line) for line in outcome.stdout.splitlines()]
@@ -255,6 +257,7 @@ def test_a_watch_ends_when_all_logins_are_refused(profiles: ClusterProfiles, ref
     assert (outcome.exit_code, outcome.stdout, len(outcome.stderr.splitlines())) == (1, "", 2)
 
 
+@pytest.mark.slow
 def test_a_cluster_that_responds_later_joins_the_polls_and_their_file(
     profiles: ClusterProfiles, polls: Polls, west: ScriptedCluster, tmp_path: Path
 ) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.fakes.fake_admin import FakeCluster, member, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, member
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture

@@ -8,7 +8,8 @@ from textwrap import dedent
 import pytest
 
 from kafka_groups.model import GroupListing
-from tests.fakes.fake_admin import NAMED, NAMED_TEXT, FakeCluster, run, unreachable
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import NAMED, NAMED_TEXT, FakeCluster, unreachable
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.fakes.fake_admin import FakeCluster, failure, member, run, unreachable
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, failure, member, unreachable
 from tests.fakes.fake_terminal import pretend_terminal
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.change_commands import EXECUTE, attempt, last_line
-from tests.fakes.fake_admin import Outcome, run
+from tests.fakes.command_line import Outcome, run
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 
 # As Python passes an argument that is not UTF-8.

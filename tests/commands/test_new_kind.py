@@ -20,8 +20,8 @@ from kafka_groups.protocol.schema import Api
 from kafka_groups.rendering.views.kind_views import CONSUMER_VIEWS, KIND_VIEWS
 from kafka_groups.rendering.views.list_groups import GROUP, STATE
 from tests.fakes import scripted_broker
-from tests.fakes.fake_admin import Outcome, run
-from tests.fakes.scripted_broker import ReceivedRequest
+from tests.fakes.command_line import Outcome, run
+from tests.fakes.reactions import ReceivedRequest
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 _MEMBER: Final = (Field("member_id", STRING), Field("client_id", STRING), Field("client_host", STRING))

@@ -23,8 +23,8 @@ from kafka_groups.admin import GroupAdmin
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.settings import resolve_settings
 from kafka_groups.settings.librdkafka import resolve_client
+from tests.fakes.reactions import Reaction, ReceivedRequest, changed
 from tests.fakes.sasl_cluster import REFUSED, SaslCluster
-from tests.fakes.scripted_broker import Reaction, ReceivedRequest, changed
 
 PASSWORD = "hunter2-of-the-test"
 CLAIMS = base64.urlsafe_b64encode(json.dumps({"sub": "me", "jti": PASSWORD}).encode()).decode().rstrip("=")

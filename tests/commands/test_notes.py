@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fakes.fake_admin import FakeCluster, failure, member, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, failure, member
 
 needs_selector = pytest.mark.parametrize("command", ["describe", "offsets"])
 

@@ -17,7 +17,8 @@ from kafka_groups.model import CommittedOffset, TopicPartition
 from tests.changes.plans import plan
 from tests.commands.change_commands import answer, journal_files
 from tests.commands.recorded_changes import reset
-from tests.fakes.fake_admin import CLUSTER_ID, FakeCluster, Outcome, failure, member, run, unreachable
+from tests.fakes.command_line import Outcome, run
+from tests.fakes.fake_admin import CLUSTER_ID, FakeCluster, failure, member, unreachable
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.fake_admin import FakeCluster, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster
 
 RESET = ("reset", "a", "--topic", "t")
 LAG = ("lag", "a")

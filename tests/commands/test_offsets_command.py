@@ -9,7 +9,8 @@ from unittest.mock import ANY
 import pytest
 
 from kafka_groups.model import CommittedOffset
-from tests.fakes.fake_admin import NAMED, NAMED_TEXT, FakeCluster, failure, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import NAMED, NAMED_TEXT, FakeCluster, failure
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import pytest
 
 from kafka_groups.protocol import Struct
 from tests.fakes.cluster_of_kinds import run_on
-from tests.fakes.scripted_broker import ReceivedRequest
+from tests.fakes.reactions import ReceivedRequest
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 SHARE: dict[str, Any] = {"type": "Share", "protocol_type": "share"}

@@ -12,8 +12,8 @@ from kafka_groups.changes.journal_location import open_journal
 from kafka_groups.changes.runs import list_runs
 from kafka_groups.protocol import Struct
 from tests.commands.change_commands import EXECUTE, last_run, recorded_statuses
-from tests.fakes.fake_admin import run
-from tests.fakes.scripted_broker import Reaction
+from tests.fakes.command_line import run
+from tests.fakes.reactions import Reaction
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 
 if TYPE_CHECKING:

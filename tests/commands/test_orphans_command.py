@@ -12,7 +12,8 @@ from kafka_groups.changes.change import Action
 from kafka_groups.changes.plan_file import read_plan
 from tests.commands.change_commands import EXECUTE
 from tests.commands.idle_polls import write_history
-from tests.fakes.fake_admin import CLUSTER_ID, NAMED, FakeCluster, failure, member, run, unreachable
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import CLUSTER_ID, NAMED, FakeCluster, failure, member, unreachable
 
 
 @pytest.fixture(autouse=True)

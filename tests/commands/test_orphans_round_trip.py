@@ -10,7 +10,7 @@ import pytest
 
 from tests.commands.change_commands import EXECUTE
 from tests.commands.idle_polls import COMMITS, write_history
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 
 

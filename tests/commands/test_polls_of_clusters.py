@@ -11,7 +11,7 @@ import pytest
 from kafka_groups.groups.lag.polls_file import read_section, split_file
 from tests.commands.idle_polls import write_history
 from tests.fakes.cluster_profiles import ClusterProfiles
-from tests.fakes.fake_admin import Outcome
+from tests.fakes.command_line import Outcome
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import pytest
 
 from tests.commands.change_commands import EXECUTE, answer, attempt, changes, committed
 from tests.commands.recorded_changes import add_group, reset, statuses
-from tests.fakes.fake_admin import FakeCluster, Outcome, run, unreachable
+from tests.fakes.command_line import Outcome, run
+from tests.fakes.fake_admin import FakeCluster, unreachable
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture

@@ -10,7 +10,8 @@ import pytest
 from kafka_groups.admin.api import MemberIdentity
 from kafka_groups.changes.plan_file import read_plan
 from tests.commands.change_commands import DRY_RUN, EXECUTE, attempt, changes, journal_files, last_line, last_run
-from tests.fakes.fake_admin import NAMED_TEXT, FakeCluster, failure, member, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import NAMED_TEXT, FakeCluster, failure, member
 
 GROUP = ("remove-members", "--group", "a")
 

@@ -22,7 +22,8 @@ from tests.commands.change_commands import (
     last_run,
     recorded_statuses,
 )
-from tests.fakes.fake_admin import NAMED, FakeCluster, failure, member, run, unreachable
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import NAMED, FakeCluster, failure, member, unreachable
 
 RESET = ("reset", "a", "--topic", "t", "--to-earliest")
 BUSY = "Error: group 'busy': it is Stable with 1 member on 10.0.0.1; stop its consumers first (NON_EMPTY_GROUP)"

@@ -15,7 +15,8 @@ from kafka_groups.model import CommittedOffset
 from kafka_groups.protocol.topic_ids import format_topic_id
 from tests.changes.plans import plan
 from tests.commands.change_commands import DRY_RUN, EXECUTE, attempt, changes, committed, journal_files, last_line
-from tests.fakes.fake_admin import CLUSTER_ID, FakeCluster, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import CLUSTER_ID, FakeCluster
 from tests.fakes.scripted_cluster import topic_id
 
 EARLIEST = ("--topic", "t", "--to-earliest")

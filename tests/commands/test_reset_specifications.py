@@ -10,7 +10,8 @@ import pytest
 from kafka_groups.admin import OffsetSpec
 from kafka_groups.model import TopicPartition
 from tests.commands.change_commands import EXECUTE, changes, journal_files, last_run
-from tests.fakes.fake_admin import FakeCluster, Outcome, run
+from tests.fakes.command_line import Outcome, run
+from tests.fakes.fake_admin import FakeCluster
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from kafka_groups.commands.reset_time import parse_time
-from tests.fakes.fake_admin import FakeCluster, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster
 
 
 def utc(text: str) -> str:

@@ -11,7 +11,8 @@ import pytest
 from kafka_groups.options.connection import Connection
 from kafka_groups.options.warnings import print_warnings
 from kafka_groups.pipeline.commands.connection_settings import admin_settings, librdkafka_settings
-from tests.fakes.fake_admin import FakeCluster, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster
 
 SECRET = "hidden-thing"
 FLAGS = ("-Xsecurity.protocol=SASL_SSL", "-Xsasl.mechanism=PLAIN", "-Xsasl.username=me")

@@ -7,7 +7,8 @@ from unittest.mock import ANY
 
 import pytest
 
-from tests.fakes.fake_admin import FakeCluster, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster
 
 NO_SELECTOR = "no group is selected; name groups, or use --match REGEX or --all-groups"
 

@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from kafka_groups.rendering.views import view_schemas
 from tests.commands.several_clusters import NO_BROKER, west_cluster
 from tests.fakes.cluster_profiles import ClusterProfiles
-from tests.fakes.scripted_broker import changed, delayed
+from tests.fakes.reactions import changed, delayed
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 BOTH = ("--profile", "east,west")
@@ -134,6 +134,7 @@ def ten(tmp_path: Path) -> Iterator[ClusterProfiles]:
         cluster.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [("list",), ("describe", "--all-groups"), ("lag",)])
 def test_dead_slow_and_denied_clusters_do_not_delay_the_others(ten: ClusterProfiles, command: tuple[str, ...]) -> None:
     outcome = ten.run(*command, "--all-profiles", "--format", "ndjson")

@@ -11,7 +11,8 @@ import pytest
 from kafka_groups.changes.change import Action
 from kafka_groups.changes.plan_file import read_plan
 from tests.commands.change_commands import EXECUTE, changes, journal_files, last_run
-from tests.fakes.fake_admin import FakeCluster, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster
 
 LOST = (
     "This discards the delivery state of 1 share group, and undo cannot restore it: acknowledged records beyond the "

@@ -11,7 +11,7 @@ import pytest
 from tests.commands.change_commands import EXECUTE
 from tests.commands.idle_polls import write_history
 from tests.fakes.cluster_of_kinds import run_on
-from tests.fakes.fake_admin import Outcome
+from tests.fakes.command_line import Outcome
 from tests.fakes.kind_members import share_member
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from kafka_groups.groups.lag.polls_file import read_section, split_file
-from tests.fakes.fake_admin import CLUSTER_ID, FakeCluster, member, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import CLUSTER_ID, FakeCluster, member
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.fakes.fake_admin import run
-from tests.fakes.scripted_broker import silent
+from tests.fakes.command_line import run
+from tests.fakes.reactions import silent
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 SILENT = 3

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.fakes.fake_admin import run
-from tests.fakes.scripted_broker import delayed
+from tests.fakes.command_line import run
+from tests.fakes.reactions import delayed
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 SLOW = 2

@@ -12,7 +12,8 @@ import pytest
 from kafka_groups.files import streams
 from tests.commands.lag_groups import add_lag_groups
 from tests.commands.test_streams import CHECK, ROOT
-from tests.fakes.fake_admin import FakeCluster, Outcome, run
+from tests.fakes.command_line import Outcome, run
+from tests.fakes.fake_admin import FakeCluster
 from tests.special_files import FULL, another_user, as_root, is_device, is_fifo, make_device, reader_of
 
 # Each command writes its file to the path that follows.

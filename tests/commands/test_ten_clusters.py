@@ -12,8 +12,8 @@ import pytest
 
 from tests.commands.several_clusters import NO_BROKER
 from tests.fakes.cluster_profiles import ClusterProfiles
-from tests.fakes.fake_admin import Outcome
-from tests.fakes.scripted_broker import changed, delayed
+from tests.fakes.command_line import Outcome
+from tests.fakes.reactions import changed, delayed
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 pytestmark = pytest.mark.timed

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.fake_admin import FakeCluster, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster
 
 HISTORY = ("pipeline", "export", "--data-dir", "none", "--as", "csv", "--output", "none")
 

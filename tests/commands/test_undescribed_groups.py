@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.fakes.fake_admin import FakeCluster, failure, member, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, failure, member
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture

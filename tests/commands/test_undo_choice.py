@@ -11,7 +11,8 @@ import pytest
 from kafka_groups.model import CommittedOffset
 from tests.commands.change_commands import EXECUTE, answer, attempt, changes, committed, journal_files, last_line
 from tests.commands.recorded_changes import NO_RUN, add_group, change, reset, statuses
-from tests.fakes.fake_admin import FakeCluster, Outcome, failure, member, run, unreachable
+from tests.fakes.command_line import Outcome, run
+from tests.fakes.fake_admin import FakeCluster, failure, member, unreachable
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture

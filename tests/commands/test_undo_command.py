@@ -18,7 +18,8 @@ from tests.commands.change_commands import (
     last_line,
 )
 from tests.commands.recorded_changes import add_group, change, reset, statuses
-from tests.fakes.fake_admin import FakeCluster, member, run, unreachable
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, member, unreachable
 
 
 @pytest.fixture(autouse=True)

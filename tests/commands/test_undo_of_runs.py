@@ -15,7 +15,8 @@ from kafka_groups.model import CommittedOffset
 from kafka_groups.rendering.screen import Screen
 from tests.commands.change_commands import EXECUTE, journal_files
 from tests.commands.recorded_changes import add_group, change, reset, statuses
-from tests.fakes.fake_admin import FakeCluster, failure, run, unreachable
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, failure, unreachable
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture

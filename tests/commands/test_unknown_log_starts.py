@@ -10,7 +10,8 @@ import pytest
 
 from kafka_groups.groups.lag.polls_file import read_section, split_file
 from kafka_groups.model import TopicPartition
-from tests.fakes.fake_admin import CLUSTER_ID, FakeCluster, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import CLUSTER_ID, FakeCluster
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from kafka_groups.model import Member
-from tests.fakes.fake_admin import FakeCluster, failure, member, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, failure, member
 
 NOTE = "Group 'g': the assignment of m2 cannot be read; the partitions are unknown.\n"
 ELSEWHERE = ("list", "--topic", "u")

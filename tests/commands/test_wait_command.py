@@ -10,7 +10,8 @@ import pytest
 
 from kafka_groups.errors import AuthenticationFailedError
 from kafka_groups.model import TopicPartition
-from tests.fakes.fake_admin import FakeCluster, failure, member, run, unreachable
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, failure, member, unreachable
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture

@@ -26,6 +26,7 @@ def profiles(tmp_path: Path, east: ScriptedCluster) -> Iterator[ClusterProfiles]
         yield profiles
 
 
+@pytest.mark.slow
 def test_the_condition_must_hold_in_each_cluster(profiles: ClusterProfiles) -> None:
     outcome = profiles.run(*UNTIL, *BOTH, "--for", "1s")
     text = "Error: the condition of --until does not hold for 'billing' of east"
@@ -43,12 +44,14 @@ def test_the_wait_ends_when_it_holds_in_all(profiles: ClusterProfiles, east: Scr
     assert (outcome.exit_code, document["status"]) == (0, "complete")
 
 
+@pytest.mark.slow
 def test_a_dead_cluster_is_a_failure_of_a_wait_for_the_others(profiles: ClusterProfiles) -> None:
     outcome = profiles.run(*UNTIL, "--profile", "west,dead")
     assert (outcome.exit_code, outcome.stderr.count("dead: Error: ")) == (3, 1)
     assert profiles.run(*UNTIL, "--profile", "dead,dead,dead").exit_code == 1
 
 
+@pytest.mark.slow
 def test_a_group_that_is_absent_in_one_cluster_does_not_fulfil_it(profiles: ClusterProfiles) -> None:
     outcome = profiles.run("wait", "orders", "--until", "lag>=0", *BOTH, "--for", "1s")
     assert outcome.exit_code == 4

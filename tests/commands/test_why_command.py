@@ -11,7 +11,8 @@ from kafka_groups.causes.catalogue import CAUSES
 from kafka_groups.causes.diagnosis import explain
 from kafka_groups.model import TopicPartition
 from kafka_groups.rendering.screen import inspect_streams
-from tests.fakes.fake_admin import FakeCluster, Outcome, failure, member, run, unreachable
+from tests.fakes.command_line import Outcome, run
+from tests.fakes.fake_admin import FakeCluster, failure, member, unreachable
 from tests.fakes.fake_terminal import pretend_terminal
 
 if TYPE_CHECKING:

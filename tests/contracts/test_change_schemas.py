@@ -11,7 +11,8 @@ from jsonschema import Draft202012Validator, ValidationError
 
 from kafka_groups.model import CommittedOffset, TopicPartition
 from kafka_groups.rendering.views.plan import plan_schema
-from tests.fakes.fake_admin import FakeCluster, failure, member, run, unreachable
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, failure, member, unreachable
 
 Json = dict[str, Any]
 EXECUTE = ("--execute", "--yes")

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from kafka_groups.exit_codes import MEANINGS, PARAGRAPHS, ExitCode, meanings_of
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.help_examples import COMMANDS
 from tools.man_pages import man_pages
 

@@ -6,7 +6,7 @@ import click
 import pytest
 
 from kafka_groups.cli import LazyGroup, cli, pipeline
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.help_examples import COMMANDS
 
 OPTIONS = {

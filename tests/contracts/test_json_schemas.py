@@ -13,7 +13,8 @@ from kafka_groups.errors import AdminError
 from kafka_groups.model import Assignment, CommittedOffset, GroupListing, TopicPartition
 from kafka_groups.pipeline.commands.schemas import pipeline_schemas
 from kafka_groups.rendering.views import view_schemas
-from tests.fakes.fake_admin import Commits, FakeCluster, failure, member, run, unreachable
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import Commits, FakeCluster, failure, member, unreachable
 
 COMMANDS = {
     "list": (),

@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from tests.fakes.cluster_of_kinds import WITH_NODES, kinds_cluster, run_on
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.fakes.kind_members import connect_member
 from tests.fakes.scripted_cluster import Group
 

@@ -14,7 +14,7 @@ from kafka_groups.groups.lag.lag_row import LagKey
 from kafka_groups.groups.lag.polls import Polls
 from kafka_groups.groups.selection import Selectors
 from tests.exporter.exporters import small_cluster
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 

@@ -12,7 +12,7 @@ from kafka_groups.exporter.cluster_poll import PollOptions
 from kafka_groups.exporter.poll_schedule import Schedule
 from kafka_groups.settings import ConnectionSettings
 from tests.exporter.exporters import Exporter, polled, serve, serve_cluster, small_cluster
-from tests.fakes.scripted_broker import silent
+from tests.fakes.reactions import silent
 from tests.fakes.scripted_cluster import ScriptedCluster
 
 
@@ -45,6 +45,7 @@ def test_every_cluster_has_its_series(cluster: ScriptedCluster) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_cluster_that_fails_has_no_old_values(cluster: ScriptedCluster) -> None:
     lines: list[str] = []
     with small_cluster() as other:
@@ -105,6 +106,7 @@ def test_a_silent_cluster_does_not_delay_a_scrape_beyond_its_timeout(cluster: Sc
     assert 'kafka_groups_errors_total{cluster="b",name="TIMEOUT"} 1\n' in text
 
 
+@pytest.mark.slow
 def test_a_silent_broker_hides_only_its_groups() -> None:
     with small_cluster(4, brokers=2) as cluster, serve_cluster(cluster) as exporter:
         exporter.metrics()

@@ -12,7 +12,7 @@ import pytest
 
 from tests.exporter.exporter_process import ExporterProcess, start_exporter
 from tests.fakes.cluster_profiles import ClusterProfiles
-from tests.fakes.scripted_broker import delayed
+from tests.fakes.reactions import delayed
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 _CLUSTERS: Final = 10
@@ -56,6 +56,7 @@ def test_each_cluster_has_its_values(exporter: ExporterProcess) -> None:
     assert scraped.values(_LAG, "cluster", group="billing") == lags()
 
 
+@pytest.mark.slow
 def test_a_dead_cluster_has_no_values_and_the_others_have(
     exporter: ExporterProcess, clusters: dict[str, ScriptedCluster]
 ) -> None:

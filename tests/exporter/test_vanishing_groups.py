@@ -13,7 +13,7 @@ import pytest
 from kafka_groups.protocol import Struct
 from tests.exporter.exporter_process import ExporterProcess, start_exporter
 from tests.fakes.cluster_profiles import ClusterProfiles
-from tests.fakes.scripted_broker import ReceivedRequest
+from tests.fakes.reactions import ReceivedRequest
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 _GROUPS: Final = 1_000
@@ -50,6 +50,7 @@ def exporter(tmp_path: Path, cluster: ScriptedCluster) -> Iterator[ExporterProce
         yield process
 
 
+@pytest.mark.slow
 def test_only_groups_that_exist_have_series(exporter: ExporterProcess, cluster: ScriptedCluster) -> None:
     chance = random.Random(42)
     resident_mib = []
@@ -67,6 +68,7 @@ def test_only_groups_that_exist_have_series(exporter: ExporterProcess, cluster: 
     assert resident_mib[-1] - max(resident_mib[:3]) < _MAX_GROWTH_MIB
 
 
+@pytest.mark.slow
 def test_groups_that_vanish_after_their_listing_have_no_series(
     exporter: ExporterProcess, cluster: ScriptedCluster
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tests.fakes.fake_admin import Outcome, run
+from tests.fakes.command_line import Outcome, run
 from tests.fakes.kind_members import (
     connect_member,
     share_member,

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Final
 
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import ReceivedRequest
+from tests.fakes.reactions import ReceivedRequest
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 _BROKERS: Final = 3

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.fakes.fake_admin import Outcome, run
+from tests.fakes.command_line import Outcome, run
 from tests.fakes.scripted_cluster import ScriptedCluster
 
 
@@ -30,8 +30,12 @@ class ClusterProfiles:
             file.write(f"[{name}]\n{table}")
 
     def run(self, *arguments: str, **environment: str) -> Outcome:
-        """Run `kafka-groups` with these profiles, and without a bootstrap server."""
-        return run(*arguments, bootstrap=None, XDG_CONFIG_HOME=str(self._directory), **environment)
+        """Run `kafka-groups` with these profiles, and without a bootstrap server.
+
+        A refused connection is repeated for a tenth of the timeout: half a second instead of three.
+        """
+        variables = {"KAFKA_GROUPS_TIMEOUT": "5s", "XDG_CONFIG_HOME": str(self._directory), **environment}
+        return run(*arguments, bootstrap=None, **variables)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Start `kafka-groups` with these profiles in a process of its own; its output is piped."""

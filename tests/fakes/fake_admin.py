@@ -7,15 +7,12 @@ and without the groups that the filters exclude.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 from uuid import UUID
 
-from click.testing import CliRunner
-
 from kafka_groups.admin import Deadline, IsolationLevel, OffsetSpec
 from kafka_groups.admin.api import RecordPosition, RecordTime, Topic
-from kafka_groups.cli import cli
 from kafka_groups.commits import CommitTuple, PartitionCommit
 from kafka_groups.errors import AdminError, ConnectionFailedError
 from kafka_groups.kinds import has_start_offsets
@@ -47,22 +44,6 @@ CLUSTER_ID = "fake"
 # The keys of the cluster, in JSON; and as the text of a line.
 NAMED = {"cluster": CLUSTER_ID, "cluster_id": CLUSTER_ID}
 NAMED_TEXT = '{"cluster": "fake", "cluster_id": "fake", '
-
-
-class Outcome(NamedTuple):
-    """The exit code and the output of a run of the command line."""
-
-    exit_code: int
-    stdout: str
-    stderr: str
-
-
-def run(*arguments: str, bootstrap: str | None = "b1:9092", **environment: str | None) -> Outcome:
-    """Run `kafka-groups` with these arguments, against `bootstrap` unless it is None."""
-    unset = {f"KAFKA_GROUPS_{name}": None for name in ("CONFIG", "PROFILE", "SASL_PASSWORD", "TIMEOUT")}
-    variables = {**unset, "KAFKA_GROUPS_BOOTSTRAP_SERVER": bootstrap, **environment}
-    result = CliRunner().invoke(cli, list(arguments), env=variables, prog_name="kafka-groups")
-    return Outcome(result.exit_code, result.stdout, result.stderr)
 
 
 def failure(name: str = "GROUP_AUTHORIZATION_FAILED", *, code: int | None = 30, **fields: Any) -> Failure:

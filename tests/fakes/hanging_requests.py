@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import SILENCE, ReceivedRequest
+from tests.fakes.reactions import SILENCE, ReceivedRequest
 from tests.fakes.scripted_cluster import ScriptedCluster
 
 _MOST_REQUESTS = 1_000

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kafka_groups.protocol import Struct
 from kafka_groups.protocol.messages import ALL
-from tests.fakes.scripted_broker import Reaction, ReceivedRequest, encode_response
+from tests.fakes.reactions import Reaction, ReceivedRequest
+from tests.fakes.scripted_broker import encode_response
 
 _APIS = {api.name: api for api in ALL}
 

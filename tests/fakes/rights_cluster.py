@@ -7,7 +7,7 @@ from typing import Any
 
 from kafka_groups.acl_operations import UNKNOWN_OPERATIONS, AclOperation
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import ReceivedRequest
+from tests.fakes.reactions import ReceivedRequest
 from tests.fakes.scripted_cluster import ScriptedCluster
 
 _TOPIC_AUTHORIZATION_FAILED = 29

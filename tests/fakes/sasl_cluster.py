@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import ReceivedRequest
+from tests.fakes.reactions import ReceivedRequest
 from tests.fakes.scripted_cluster import ScriptedCluster
 
 _SASL: Mapping[str, tuple[int, int]] = {"SaslHandshake": (0, 1), "SaslAuthenticate": (0, 2)}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import ReceivedRequest
+from tests.fakes.reactions import ReceivedRequest
 
 if TYPE_CHECKING:
     from tests.fakes.scripted_cluster import Group

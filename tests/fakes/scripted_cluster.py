@@ -15,7 +15,8 @@ from kafka_groups.admin import GroupAdmin
 from kafka_groups.progress import Progress
 from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint
-from tests.fakes.scripted_broker import Reaction, ReceivedRequest, ScriptedBroker
+from tests.fakes.reactions import Reaction, ReceivedRequest
+from tests.fakes.scripted_broker import ScriptedBroker
 from tests.fakes.scripted_changes import ScriptedChanges
 from tests.fakes.scripted_kinds import ScriptedKinds
 from tests.fakes.scripted_logs import ScriptedLogs

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import ReceivedRequest
+from tests.fakes.reactions import ReceivedRequest
 
 _UNKNOWN_TOPIC = 3
 _NOT_COORDINATOR = 16

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import ReceivedRequest
+from tests.fakes.reactions import ReceivedRequest
 
 _NOT_LEADER = 6
 _INVALID_REQUEST = 42

@@ -12,7 +12,7 @@ import pytest
 from kafka_groups.admin.network.channel import Address
 from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint
-from tests.fakes.scripted_broker import ReceivedRequest, delayed, silent
+from tests.fakes.reactions import ReceivedRequest, delayed, silent
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 pytestmark = pytest.mark.timeout(20)

@@ -11,7 +11,8 @@ from kafka_groups.groups.lag.rows import offset_rows
 from kafka_groups.groups.log_offsets import Details
 from kafka_groups.groups.selection import Selectors, select_groups
 from kafka_groups.kinds import Operation
-from tests.fakes.fake_admin import FakeCluster, member, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, member
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 if TYPE_CHECKING:

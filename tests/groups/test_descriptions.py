@@ -14,8 +14,9 @@ from kafka_groups.groups.log_offsets import Details
 from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
 from kafka_groups.kinds import Operation
 from kafka_groups.model import Broker
-from tests.fakes.fake_admin import FakeCluster, failure, run
-from tests.fakes.scripted_broker import changed
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import FakeCluster, failure
+from tests.fakes.reactions import changed
 from tests.fakes.scripted_cluster import Group, ScriptedCluster, topic_id
 
 if TYPE_CHECKING:

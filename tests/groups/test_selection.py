@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafka_groups.groups.selection import NO_MATCH, Selectors, list_selected
-from tests.fakes.scripted_broker import changed, plain
+from tests.fakes.reactions import changed, plain
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 STABLE = Selectors(named=("nope",), states=("Stable",))

@@ -10,8 +10,8 @@ from kafka_groups.groups.suggestions import suggest_groups, suggest_topics
 from kafka_groups.kinds import Operation
 from kafka_groups.model import Failure
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, UNKNOWN_TOPIC_OR_PARTITION, broker_error
-from tests.fakes.fake_admin import run
-from tests.fakes.scripted_broker import silent
+from tests.fakes.command_line import run
+from tests.fakes.reactions import silent
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 GROUPS = {

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
-from tests.fakes.fake_admin import Outcome, run
+from tests.fakes.command_line import Outcome, run
 from tests.live.groups.clients import read_offsets
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.members import simple

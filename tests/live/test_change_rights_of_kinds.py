@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
-from kafka_groups import GroupAdmin
-from kafka_groups.model import CommittedOffset
-from tests.fakes.fake_admin import Outcome, run
+from tests.fakes.command_line import Outcome, run
 from tests.live.groups.clients import read_offsets
 from tests.live.groups.conditions import wait_until
-from tests.live.groups.other_kinds import streams
-from tests.live.groups.raw_descriptions import share_offsets
-from tests.live.groups.topics import make_topic, unique_name
+from tests.live.groups.kinds_with_offsets import KINDS, Kind, make_share, make_streams, start_offsets
+from tests.live.groups.topics import make_topic
 from tests.live.secured_broker import SecuredBroker
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
@@ -25,41 +21,6 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 EXECUTE: Final = ("--execute", "--yes")
 USER: Final = "describer"
 RECORDS: Final = 8
-
-Offsets = Mapping[tuple[str, int], int]
-
-
-def make_share(bootstrap: str, offsets: Offsets) -> str:
-    """Return a share group without members that has these start offsets."""
-    name = unique_name("share-rights")
-    with GroupAdmin({"bootstrap.servers": bootstrap}) as admin:
-        assert set(admin.alter_share_group_offsets({name: offsets}).all()[name].values()) == {None}
-    return name
-
-
-def make_streams(bootstrap: str, offsets: Offsets) -> str:
-    """Return a streams group without members that has these commits."""
-    with streams(bootstrap, *{topic for topic, _ in offsets}) as name:
-        pass
-    commits = {key: CommittedOffset(offset, None, "") for key, offset in offsets.items()}
-    with GroupAdmin({"bootstrap.servers": bootstrap}) as admin:
-        assert set(admin.alter_consumer_group_offsets({name: commits}).all()[name].values()) == {None}
-    return name
-
-
-def start_offsets(bootstrap: str, group: str) -> Offsets:
-    """Return the known start offsets of a group."""
-    return {key: start for key, (start, _) in share_offsets(bootstrap, group).items() if start >= 0}
-
-
-class Kind(NamedTuple):
-    """A kind of group: how a group with offsets is made, and how its offsets are read without the code under test."""
-
-    make: Callable[[str, Offsets], str]
-    read: Callable[[str, str], Offsets]
-
-
-KINDS: Final = {"share": Kind(make_share, start_offsets), "streams": Kind(make_streams, read_offsets)}
 
 
 @pytest.fixture(params=sorted(KINDS))

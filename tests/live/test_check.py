@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
-from tests.fakes.fake_admin import Outcome, run
+from tests.fakes.command_line import Outcome, run
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.members import simple
 from tests.live.groups.topics import make_topic

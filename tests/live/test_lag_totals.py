@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import IsolationLevel, Producer, TopicPartition
 from confluent_kafka.admin import AclOperation, AdminClient, OffsetSpec
 
-from tests.fakes.fake_admin import Outcome, run
+from tests.fakes.command_line import Outcome, run
 from tests.live.groups.clients import CommandResult, open_admin, read_offsets, run_command
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.contexts import enter_concurrently

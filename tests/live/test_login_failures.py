@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.fakes.token_server import json_answer, silence
 from tests.live.secure_broker import SecureBroker
 from tests.live.secured_broker import SecuredBroker

@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, KafkaException
 from kafka_groups.admin.librdkafka import open_consumer
 from kafka_groups.settings import settings_from
 from kafka_groups.settings.librdkafka import client_properties
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit
 from tests.live.secure_broker import SecureBroker

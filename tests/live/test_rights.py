@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
-from tests.fakes.fake_admin import Outcome, run
+from tests.fakes.command_line import Outcome, run
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.members import simple, stable
 from tests.live.groups.topics import make_topic

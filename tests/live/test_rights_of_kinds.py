@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
 from kafka_groups import GroupAdmin
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.live.groups.other_kinds import streams
 from tests.live.groups.share_consumers import share_pair
 from tests.live.groups.topics import make_topic

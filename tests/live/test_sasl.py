@@ -11,7 +11,7 @@ import pytest
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.settings import PasswordCredentials, resolve_settings
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit
 from tests.live.secured_broker import POLYGLOT_SECRET, SECRET, SecuredBroker

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit
 from tests.live.secure_broker import SecureBroker

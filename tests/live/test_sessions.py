@@ -18,7 +18,7 @@ from kafka_groups.admin import GroupAdmin
 from kafka_groups.admin.network.channel import Channel
 from kafka_groups.model import CommittedOffset
 from kafka_groups.settings import settings_from
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit
 from tests.live.secure_broker import SecureBroker

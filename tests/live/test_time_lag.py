@@ -16,7 +16,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.admin.api import RecordPosition
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.live.groups.clients import open_admin, run_command
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.members import simple

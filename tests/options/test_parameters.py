@@ -6,7 +6,7 @@ import click
 import pytest
 
 from kafka_groups.options.parameters import parse_option_duration
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 
 
 def test_a_duration_of_an_option_is_in_seconds() -> None:

@@ -128,6 +128,7 @@ def test_a_response_whose_values_are_all_null_is_read(api: Api, version: int) ->
         assert _present(api, version, api.read_response(version, body_of(api, version, values))) == wanted
 
 
+@pytest.mark.slow
 @EVERY_VERSION
 def test_a_response_with_a_null_that_is_cut_anywhere_is_an_error(api: Api, version: int) -> None:
     values = full(api.response, version)

@@ -12,7 +12,7 @@ import pytest
 
 from kafka_groups.rendering.progress import ProgressBar
 from kafka_groups.rendering.screen import Screen
-from tests.fakes.scripted_broker import delayed
+from tests.fakes.reactions import delayed
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 from tests.rendering.streams import read_terminal, written
 
@@ -99,6 +99,7 @@ def test_a_progress_bar_is_drawn_on_the_terminal_while_stderr_is_redirected_to_a
     assert (tmp_path / "log").read_text() == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["table", "json", "csv"])
 def test_a_command_draws_its_progress_on_stderr_while_stdout_is_a_file(tmp_path: Path, output: str) -> None:
     groups = {f"g{at:03}": Group(coordinator=1, state="Empty", commits={("t", 0): 1}) for at in range(300)}

@@ -16,7 +16,7 @@ from kafka_groups.sandbox.directory import sandbox_directory
 from kafka_groups.sandbox.kafka import Kafka
 from kafka_groups.sandbox.security.secret_files import create_secrets, secret_files
 from kafka_groups.sandbox.versions import parse_version
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.sandbox.sandboxes import present_sandbox, specification
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ def test_down_deletes_a_key_set_that_is_in_the_cache(tmp_path: Path, monkeypatch
     assert (existed, key_set.exists()) == (True, False)
 
 
+@pytest.mark.slow
 def test_a_failed_start_leaves_no_secret_and_no_profile(
     tmp_path: Path, profiles: Path, broken_java: Path, mocker: MockerFixture
 ) -> None:

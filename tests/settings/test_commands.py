@@ -234,6 +234,7 @@ def test_a_child_that_keeps_the_pipes_open_is_not_waited_for(tmp_path: Path) -> 
     assert has_ended(int(path.read_text()))
 
 
+@pytest.mark.slow
 def test_a_command_that_closes_its_pipes_is_waited_for() -> None:
     program = "import os, time; os.write(1, b'token'); os.close(1); os.close(2); time.sleep(0.3); os._exit(4)"
     assert failure(python(program)) == "failed with exit status 4"

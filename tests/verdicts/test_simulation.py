@@ -64,6 +64,7 @@ def _hours(name: str) -> float:
     return 5 if SHAPES[name].period_s == 3_600 else 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHAPES)
 def test_healthy_streams_have_few_false_alarms(name: str) -> None:
     assert false_cells(name, QUICK_COMMITS_S, QUICK_POLLS_S, hours=_hours(name), count=5) == []

@@ -10,7 +10,7 @@ from kafka_groups.admin.driver import MIN_KEYS_PER_CONNECTION
 from kafka_groups.admin.network import connection
 from kafka_groups.model import CommittedOffset, Failure, TopicPartition
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import Reaction, ReceivedRequest, drops, plain
+from tests.fakes.reactions import Reaction, ReceivedRequest, drops, plain
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 
 TOPICS = {"t": {0: 1, 1: 2}, "u": {0: 1}}

@@ -12,7 +12,7 @@ from kafka_groups.model import Results, TopicPartition
 from kafka_groups.protocol import Struct
 from tests.admin.handlers.test_alter_consumer_group_offsets import outcomes
 from tests.fakes.kind_members import share_member
-from tests.fakes.scripted_broker import ReceivedRequest, changed, drops
+from tests.fakes.reactions import ReceivedRequest, changed, drops
 from tests.fakes.scripted_cluster import Group, ScriptedCluster, topic_id
 
 STARTS = {("t", 0): 5, ("t", 1): 6, ("u", 0): 7}

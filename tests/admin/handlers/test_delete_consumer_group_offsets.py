@@ -6,7 +6,7 @@ import pytest
 
 from kafka_groups.model import TopicPartition
 from tests.admin.handlers.test_alter_consumer_group_offsets import outcomes, with_codes
-from tests.fakes.scripted_broker import changed
+from tests.fakes.reactions import changed
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)

@@ -6,7 +6,7 @@ import pytest
 
 from kafka_groups.admin.handlers import delete_consumer_groups
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import Reaction, ReceivedRequest
+from tests.fakes.reactions import Reaction, ReceivedRequest
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 PLACES = {"a": 1, "b": 1, "c": 2, "d": 2, "e": 3}

@@ -7,7 +7,7 @@ import pytest
 from kafka_groups.admin import ProducerState
 from kafka_groups.model import TopicPartition
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import Reaction, ReceivedRequest, drops
+from tests.fakes.reactions import Reaction, ReceivedRequest, drops
 from tests.fakes.scripted_cluster import ScriptedCluster
 
 TOPICS = {"payments": {0: 1, 1: 2, 2: 3}, "refunds": {0: 1}}

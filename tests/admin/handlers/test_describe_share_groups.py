@@ -8,7 +8,7 @@ import pytest
 
 from kafka_groups.model import Assignment, Member
 from tests.fakes.kind_members import share_member
-from tests.fakes.scripted_broker import changed
+from tests.fakes.reactions import changed
 from tests.fakes.scripted_cluster import Group, ScriptedCluster, topic_id
 
 

@@ -11,7 +11,7 @@ from kafka_groups.members import StreamsMember, Subtopology, SubtopologyTasks, T
 from kafka_groups.model import Assignment, GroupDescription, Member
 from kafka_groups.protocol import Struct
 from tests.fakes.kind_members import streams_member, task_offset, topology, word_count, word_count_nodes
-from tests.fakes.scripted_broker import ReceivedRequest, changed
+from tests.fakes.reactions import ReceivedRequest, changed
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 WITH_NODES = {"StreamsGroupDescribe": (0, 1)}

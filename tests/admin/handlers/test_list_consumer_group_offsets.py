@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_groups.model import CommittedOffset, GroupOffsets, TopicPartition
-from tests.fakes.scripted_broker import plain
+from tests.fakes.reactions import plain
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 
 COMMITS: dict[tuple[str, int], int | Commit] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_groups.model import GroupListing
-from tests.fakes.scripted_broker import changed
+from tests.fakes.reactions import changed
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 GROUPS = {

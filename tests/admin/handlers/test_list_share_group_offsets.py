@@ -9,7 +9,7 @@ import pytest
 from kafka_groups.admin.handlers import list_share_group_offsets
 from kafka_groups.model import CommittedOffset, TopicPartition
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import ReceivedRequest, changed
+from tests.fakes.reactions import ReceivedRequest, changed
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 STARTS = {("t", 1): 20, ("t", 0): 10, ("u", 0): 5}

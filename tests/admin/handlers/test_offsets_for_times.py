@@ -12,7 +12,7 @@ from kafka_groups.errors import BrokerError, TimeoutExceededError
 from kafka_groups.model import TopicPartition
 from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint
-from tests.fakes.scripted_broker import Reaction, ReceivedRequest, changed, drops, silent
+from tests.fakes.reactions import Reaction, ReceivedRequest, changed, drops, silent
 from tests.fakes.scripted_cluster import ScriptedCluster, topic_id
 
 TOPICS = {"payments": {0: 1, 1: 2, 2: 3}, "refunds": {0: 1}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_groups.admin import MemberIdentity
-from tests.fakes.scripted_broker import changed
+from tests.fakes.reactions import changed
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 DYNAMIC, STATIC = MemberIdentity("m-1", None), MemberIdentity("", "i-1")

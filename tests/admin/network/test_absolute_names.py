@@ -18,7 +18,8 @@ from kafka_groups.admin.network.connection_pool import BrokerPool
 from kafka_groups.errors import AdminError
 from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint, Tls
-from tests.fakes.scripted_broker import ReceivedRequest, ScriptedBroker
+from tests.fakes.reactions import ReceivedRequest
+from tests.fakes.scripted_broker import ScriptedBroker
 
 pytestmark = pytest.mark.timeout(20)
 

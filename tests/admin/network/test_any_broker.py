@@ -14,7 +14,7 @@ from kafka_groups.errors import AdminError, NameNotResolvedError
 from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint
 from tests.fakes.raw_port import accepting_only, refusing, responding
-from tests.fakes.scripted_broker import ReceivedRequest, changed, delayed, drops, silent, throttled
+from tests.fakes.reactions import ReceivedRequest, changed, delayed, drops, silent, throttled
 from tests.fakes.scripted_cluster import Group, ScriptedCluster, topic_id
 
 pytestmark = pytest.mark.timeout(20)
@@ -38,6 +38,7 @@ def test_a_poll_whose_connection_was_closed_finds_a_broker_that_joined() -> None
         assert list(admin.list_groups().all()) == ["a", "c"]
 
 
+@pytest.mark.slow
 def test_a_poll_finds_brokers_that_all_have_other_addresses_now() -> None:
     with ScriptedCluster(brokers=2, groups={"g": Group(coordinator=2)}) as cluster, refusing() as dead:
         bootstrap = cluster.addresses

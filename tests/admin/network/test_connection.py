@@ -23,7 +23,8 @@ from kafka_groups.protocol import Struct
 from kafka_groups.protocol.messages import API_VERSIONS, FIND_COORDINATOR, LIST_GROUPS, OFFSET_FETCH
 from kafka_groups.settings import Endpoint
 from tests.fakes.raw_port import accepting_only, after_frames, responding
-from tests.fakes.scripted_broker import ScriptedBroker, changed, drops, encode_response, garbage
+from tests.fakes.reactions import changed, drops, garbage
+from tests.fakes.scripted_broker import ScriptedBroker, encode_response
 
 pytestmark = pytest.mark.timeout(20)
 

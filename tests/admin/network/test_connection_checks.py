@@ -12,7 +12,7 @@ from kafka_groups.errors import ConnectionFailedError, NameNotResolvedError
 from kafka_groups.settings import ConnectionSettings, Endpoint
 from tests.admin.network.checked_connections import check, evidence_of, outcome
 from tests.fakes.raw_port import accepting_only, not_accepting, refusing, responding
-from tests.fakes.scripted_broker import changed, drops, garbage, silent
+from tests.fakes.reactions import changed, drops, garbage, silent
 from tests.fakes.scripted_cluster import ScriptedCluster
 from tests.fakes.simulated_clock import SimulatedClock
 

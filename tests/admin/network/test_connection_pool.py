@@ -19,7 +19,8 @@ from kafka_groups.errors import AdminError, NameNotResolvedError
 from kafka_groups.model import Broker, Failure
 from kafka_groups.settings import ConnectionSettings, Endpoint
 from tests.fakes.raw_port import accepting_only, not_accepting, refusing, responding
-from tests.fakes.scripted_broker import ScriptedBroker, garbage, silent
+from tests.fakes.reactions import garbage, silent
+from tests.fakes.scripted_broker import ScriptedBroker
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 from tests.fakes.simulated_clock import SimulatedClock
 
@@ -30,10 +31,9 @@ pytestmark = pytest.mark.timeout(20)
 def _pool(
     *bootstrap: Endpoint, resolve: Resolve = resolve, clock: SimulatedClock | None = None, **values: Any
 ) -> Iterator[BrokerPool]:
-    settings = ConnectionSettings(bootstrap=bootstrap, **values)
-    pool = clock.pool(settings, resolve=resolve) if clock else BrokerPool(settings, resolve=resolve)
-    yield pool
-    pool.close()
+    create = clock.pool if clock else BrokerPool
+    with contextlib.closing(create(ConnectionSettings(bootstrap=bootstrap, **values), resolve=resolve)) as pool:
+        yield pool
 
 
 def _fault(*bootstrap: Endpoint, within_s: float = 30.0, **values: Any) -> tuple[str, str]:

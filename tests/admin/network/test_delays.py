@@ -19,7 +19,8 @@ from kafka_groups.protocol import Struct
 from kafka_groups.protocol.messages import LIST_GROUPS
 from kafka_groups.settings import ConnectionSettings, Endpoint
 from tests.fakes.raw_port import not_accepting
-from tests.fakes.scripted_broker import ReceivedRequest, ScriptedBroker, changed, throttled
+from tests.fakes.reactions import ReceivedRequest, changed, throttled
+from tests.fakes.scripted_broker import ScriptedBroker
 from tests.fakes.scripted_cluster import ScriptedCluster, topic_id
 
 pytestmark = pytest.mark.timeout(20)

@@ -58,6 +58,7 @@ def test_a_broker_gets_the_token_of_the_endpoint_and_the_extensions() -> None:
         assert len(server.requests) == 2
 
 
+@pytest.mark.slow
 def test_each_failure_of_an_endpoint_has_an_error_of_its_own(
     tmp_path: Path, certificate: Callable[[str], Path]
 ) -> None:

@@ -17,8 +17,8 @@ from kafka_groups.errors import AuthenticationFailedError, ConnectionFailedError
 from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint, KerberosCredentials
 from tests.fakes.kerberos_library import ALICE, FakeError, FakeLibrary
+from tests.fakes.reactions import ReceivedRequest, drops
 from tests.fakes.sasl_cluster import REFUSED, SaslCluster
-from tests.fakes.scripted_broker import ReceivedRequest, drops
 from tests.fakes.scripted_cluster import Group
 
 pytestmark = pytest.mark.timeout(20)

@@ -23,7 +23,8 @@ from kafka_groups.protocol.messages import LIST_GROUPS
 from kafka_groups.settings import ConnectionSettings, Endpoint, PasswordCredentials, Tls
 from tests.admin.network.tls_listener import tls_broker
 from tests.fakes.raw_port import responding
-from tests.fakes.scripted_broker import ReceivedRequest, ScriptedBroker, changed, delayed, drops
+from tests.fakes.reactions import ReceivedRequest, changed, delayed, drops
+from tests.fakes.scripted_broker import ScriptedBroker
 from tests.fakes.simulated_clock import SimulatedClock
 
 pytestmark = pytest.mark.timeout(20)

@@ -14,7 +14,8 @@ from kafka_groups.errors import AdminError
 from kafka_groups.settings import resolve_settings
 from tests.admin.network.tls_listener import tls_broker
 from tests.fakes.raw_port import accepting_only, refusing, responding
-from tests.fakes.scripted_broker import ScriptedBroker, changed
+from tests.fakes.reactions import changed
+from tests.fakes.scripted_broker import ScriptedBroker
 
 pytestmark = pytest.mark.timeout(20)
 

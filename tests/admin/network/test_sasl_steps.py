@@ -14,7 +14,8 @@ from kafka_groups.protocol import Struct
 from kafka_groups.protocol.messages import API_VERSIONS
 from kafka_groups.settings import ConnectionSettings, PasswordCredentials, resolve_settings
 from tests.fakes.raw_port import after_frames, responding
-from tests.fakes.scripted_broker import ReceivedRequest, ScriptedBroker, drops, encode_response
+from tests.fakes.reactions import ReceivedRequest, drops
+from tests.fakes.scripted_broker import ScriptedBroker, encode_response
 
 pytestmark = pytest.mark.timeout(20)
 

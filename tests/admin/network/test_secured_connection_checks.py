@@ -15,8 +15,8 @@ from kafka_groups.settings.tokens.token import Token
 from tests.admin.network.checked_connections import check, evidence_of, outcome
 from tests.admin.network.tls_listener import tls_broker
 from tests.fakes.raw_port import responding
+from tests.fakes.reactions import changed, drops
 from tests.fakes.sasl_cluster import SaslCluster
-from tests.fakes.scripted_broker import changed, drops
 from tests.fakes.scripted_cluster import ScriptedCluster
 from tests.fakes.simulated_clock import SimulatedClock
 

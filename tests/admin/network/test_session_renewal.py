@@ -16,8 +16,8 @@ from kafka_groups.settings import PasswordCredentials, TokenCredentials
 from kafka_groups.settings.limits import Limit
 from kafka_groups.settings.tokens.token import Token
 from kafka_groups.settings.tokens.unsecured import UnsecuredToken
+from tests.fakes.reactions import changed, drops
 from tests.fakes.sasl_cluster import REFUSED, SaslCluster
-from tests.fakes.scripted_broker import changed, drops
 from tests.fakes.scripted_cluster import Group
 
 pytestmark = pytest.mark.timeout(20)

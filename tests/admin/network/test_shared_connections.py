@@ -12,7 +12,7 @@ from kafka_groups.admin.network.connection_pool import BrokerPool
 from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint
 from tests.fakes.raw_port import not_accepting
-from tests.fakes.scripted_broker import ReceivedRequest, delayed, silent
+from tests.fakes.reactions import ReceivedRequest, delayed, silent
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 pytestmark = pytest.mark.timeout(20)

@@ -19,7 +19,7 @@ from kafka_groups.errors import (
 )
 from kafka_groups.settings import ConnectionSettings, Endpoint
 from tests.fakes.raw_port import refusing
-from tests.fakes.scripted_broker import changed, delayed, silent
+from tests.fakes.reactions import changed, delayed, silent
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 from tests.fakes.simulated_clock import SimulatedClock
 

@@ -20,7 +20,8 @@ from kafka_groups.protocol import Struct
 from kafka_groups.protocol.messages import LIST_GROUPS
 from kafka_groups.settings import ConnectionSettings, Endpoint, PasswordCredentials
 from tests.fakes.raw_port import accepting_only, not_accepting, refusing
-from tests.fakes.scripted_broker import ReceivedRequest, ScriptedBroker, delayed, silent
+from tests.fakes.reactions import ReceivedRequest, delayed, silent
+from tests.fakes.scripted_broker import ScriptedBroker
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 from tests.fakes.simulated_clock import SimulatedClock, SimulatedSelector
 

@@ -97,6 +97,7 @@ def accepted_names(files: tuple[Path, Path]) -> Iterator[tuple[int, list[Any]]]:
         thread.join(10)
 
 
+@pytest.mark.slow
 @CLIENTS
 def test_librdkafka_has_the_key_and_the_chain_of_a_store(client: str, trusted: str, files: tuple[Path, Path]) -> None:
     with accepted_names(files) as (port, names):

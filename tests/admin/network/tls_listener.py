@@ -12,7 +12,8 @@ from kafka_groups.admin import GroupAdmin
 from kafka_groups.errors import AdminError
 from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint
-from tests.fakes.scripted_broker import ReceivedRequest, ScriptedBroker
+from tests.fakes.reactions import ReceivedRequest
+from tests.fakes.scripted_broker import ScriptedBroker
 from tests.fakes.simulated_clock import SimulatedClock
 
 

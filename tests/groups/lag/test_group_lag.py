@@ -9,7 +9,7 @@ import pytest
 from kafka_groups import GroupAdmin, list_lag
 from kafka_groups.errors import AdminError, ConnectionFailedError
 from tests.fakes.raw_port import refusing
-from tests.fakes.scripted_broker import silent
+from tests.fakes.reactions import silent
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 
 _NOT_AUTHORIZED = 30

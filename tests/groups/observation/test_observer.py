@@ -13,7 +13,7 @@ from kafka_groups.groups.observation.observer import Observer
 from kafka_groups.groups.observation.poll import Poll
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.model import Failure, TopicPartition
-from tests.fakes.scripted_broker import changed
+from tests.fakes.reactions import changed
 from tests.fakes.scripted_cluster import Group
 from tests.groups.observation.observed_cluster import AT_MS, evidence_of, observed_cluster, observer_of, poll
 

@@ -6,7 +6,7 @@ from kafka_groups.admin.api import TimePlan
 from kafka_groups.causes.evidence import Need
 from kafka_groups.groups.observation.other_groups import MOST_GROUPS, choose_others
 from kafka_groups.model import TopicPartition
-from tests.fakes.scripted_broker import drops
+from tests.fakes.reactions import drops
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 from tests.groups.observation.observed_cluster import evidence_of, observed_cluster, observer_of, poll
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafka_groups.causes.evidence import Need
 from kafka_groups.model import TopicPartition
-from tests.fakes.scripted_broker import changed
+from tests.fakes.reactions import changed
 from tests.fakes.scripted_cluster import Commit, Group
 from tests.groups.observation.observed_cluster import AT_MS, evidence_of, observed_cluster, observer_of, poll
 

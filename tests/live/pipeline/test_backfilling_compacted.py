@@ -14,7 +14,7 @@ from confluent_kafka.cimpl import NewTopic
 from kafka_groups.model import TopicPartition
 from kafka_groups.pipeline.store import open_storage
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.live.groups.clients import open_admin
 from tests.live.groups.topics import client_properties, make_topic, unique_name
 

@@ -9,7 +9,7 @@ import pytest
 from kafka_groups.pipeline.doctor import open_transactions
 from kafka_groups.pipeline.facts.decode.partitioner import partition_for
 from kafka_groups.pipeline.facts.source.brokers import Brokers
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit, open_transaction
 

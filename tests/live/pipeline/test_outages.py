@@ -20,7 +20,7 @@ from confluent_kafka.admin import AdminClient
 from kafka_groups import sandbox
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.topics import client_properties, make_topic, unique_name
 from tests.live.pipeline.offsets_topic import TOPIC, commit

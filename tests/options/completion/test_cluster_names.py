@@ -17,8 +17,8 @@ from kafka_groups.options.completion import cluster_names
 from kafka_groups.options.completion.cluster_names import find_names
 from kafka_groups.options.completion.name_cache import NameCache
 from kafka_groups.settings import resolve_settings
+from tests.fakes.reactions import Reaction, drops, silent
 from tests.fakes.sasl_cluster import SaslCluster
-from tests.fakes.scripted_broker import Reaction, drops, silent
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 from tests.special_files import make_device
 
@@ -168,6 +168,7 @@ def test_a_completion_prints_no_warning_about_a_secret(capfd: pytest.CaptureFixt
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_a_completion_waits_only_briefly_for_the_command_of_a_password(home: Path) -> None:
     profiles = home / ".config" / "kafka-groups" / "profiles.toml"
     profiles.parent.mkdir(parents=True)
@@ -180,6 +181,7 @@ def test_a_completion_waits_only_briefly_for_the_command_of_a_password(home: Pat
     assert time.monotonic() - started < 10
 
 
+@pytest.mark.slow
 def test_names_of_several_profiles_are_joined_with_a_cache_each(cluster: ScriptedCluster, home: Path) -> None:
     path = home / ".config" / "kafka-groups" / "profiles.toml"
     path.parent.mkdir(parents=True)

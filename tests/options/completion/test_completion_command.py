@@ -12,7 +12,7 @@ import pytest
 from kafka_groups.options import COMPLETION_VARIABLE
 from kafka_groups.options.completion.cluster_names import find_names
 from kafka_groups.options.completion.shells import SHELLS
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.fakes.raw_port import accepting_only
 from tests.fakes.scripted_cluster import ScriptedCluster
 

@@ -14,7 +14,7 @@ import pytest
 
 from kafka_groups.options import COMPLETION_VARIABLE
 from tests.fakes.raw_port import accepting_only, not_accepting, refusing
-from tests.fakes.scripted_broker import delayed, silent
+from tests.fakes.reactions import delayed, silent
 from tests.fakes.scripted_cluster import ScriptedCluster
 
 pytestmark = pytest.mark.timed

@@ -99,6 +99,7 @@ def facts() -> Facts:
     return some_days(random.Random(20261120), 8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "limits", [Limits(), Limits(allowed_lag=20, stop_after_ms=30 * MINUTE_MS)], ids=["usual", "others"]
 )
@@ -131,6 +132,7 @@ def test_rows_do_not_depend_on_where_midnight_is(tmp_path: Path, facts: Facts, l
     assert "no_commits" not in rules_found
 
 
+@pytest.mark.slow
 def test_dates_that_are_built_one_by_one_have_the_rows_of_all_at_once(tmp_path: Path, facts: Facts) -> None:
     by_date = built_by_date(tmp_path / "by date", facts, lookback_days=1)
     at_once = built(tmp_path / "at once", facts, lookback_days=1)

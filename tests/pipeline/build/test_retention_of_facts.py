@@ -76,6 +76,7 @@ def days_in(storage: Storage) -> Days:
     return {(kind, row[kind], row["date"]): row for kind, table in tables for row in read(storage, table)}
 
 
+@pytest.mark.slow
 def test_a_group_that_is_idle_for_a_week_keeps_its_days_after_retention(days: tuple[Days, Days]) -> None:
     wanted = [NOON.date() - timedelta(days=age) for age in range(8, 0, -1)]
     for found in days:
@@ -159,6 +160,7 @@ ABSURD: Final = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "late",
     [
@@ -182,6 +184,7 @@ def test_a_fact_older_than_the_retention_changes_no_date(removed: Storage, late:
     assert tomorrow["busy"]["max_members"] == 1
 
 
+@pytest.mark.slow
 def test_a_fact_older_than_all_states_changes_no_date_before_its_own(tmp_path: Path) -> None:
     """Without a state, all facts that are left are read: rows of earlier dates would lack what was removed."""
     storage = built_and_removed(tmp_path, 14)

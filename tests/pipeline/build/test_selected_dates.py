@@ -94,6 +94,7 @@ def test_dates_without_a_change_are_built_only_by_a_full_build(storage: Storage,
     assert rows_of(storage) == whole
 
 
+@pytest.mark.slow
 def test_late_facts_keep_known_members_after_a_full_build_of_an_old_date(tmp_path: Path) -> None:
     """States are kept of the lookback and two days before it: those between an old date and these are gone."""
     storage, whole = new_storage(tmp_path / "storage"), new_storage(tmp_path / "whole")

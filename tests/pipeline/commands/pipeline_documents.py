@@ -7,7 +7,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 
 Json = dict[str, Any]
 

@@ -13,8 +13,8 @@ import pytest
 from kafka_groups.pipeline.api import backfill as function
 from kafka_groups.pipeline.commands.backfill import backfill as command
 from kafka_groups.pipeline.facts.topic_settings import Policies
-from tests.fakes.fake_admin import Outcome
-from tests.fakes.fake_admin import run as run_command
+from tests.fakes.command_line import Outcome
+from tests.fakes.command_line import run as run_command
 from tests.fakes.scripted_cluster import ScriptedCluster
 
 if TYPE_CHECKING:

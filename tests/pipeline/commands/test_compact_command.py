@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.commands.schemas import pipeline_schemas
 from kafka_groups.rendering.progress import ProgressBar
-from tests.fakes.fake_admin import Outcome, run
+from tests.fakes.command_line import Outcome, run
 from tests.pipeline.commands.conftest import FakePipeline
 
 PARTIAL = SimpleNamespace(dates=3, files_before=522, files_after=3, removed_dates=0)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.errors import ConnectionFailedError, SourceError
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.pipeline.commands.conftest import FakePipeline
 
 MAKERS = ("ingest", "sample", "backfill")

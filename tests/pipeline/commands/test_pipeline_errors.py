@@ -15,7 +15,7 @@ import pytest
 from kafka_groups.errors import PipelineError, SourceError, StorageError
 from kafka_groups.pipeline.store import open_storage
 from kafka_groups.pipeline.store.marker import MARKER
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.pipeline.commands.conftest import FakePipeline
 from tests.pipeline.fact_rows import commit, put_all
 from tests.pipeline.store.disks import make_read_only, small_disk

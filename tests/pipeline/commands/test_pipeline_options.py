@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.pipeline.commands.conftest import FakePipeline
 
 COMMANDS = ("ingest", "sample", "backfill", "build", "report", "tables", "export", "compact", "doctor")

@@ -25,7 +25,8 @@ from kafka_groups.pipeline.store import open_storage
 from kafka_groups.pipeline.store.retention import uniform_retention
 from kafka_groups.pipeline.tables import LAG_HISTORY
 from kafka_groups.verdicts import Limits
-from tests.fakes.fake_admin import failure, run
+from tests.fakes.command_line import run
+from tests.fakes.fake_admin import failure
 from tests.pipeline.commands.conftest import FakePipeline
 from tests.pipeline.fact_rows import commit, put_all
 from tests.pipeline.report.example_histories import history

@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from kafka_groups.errors import ConnectionFailedError, StorageError
-from tests.fakes.fake_admin import Outcome, failure, run
+from tests.fakes.command_line import Outcome, run
+from tests.fakes.fake_admin import failure
 from tests.pipeline.commands.conftest import FakePipeline
 
 Json = dict[str, Any]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.pipeline.commands.conftest import FakePipeline
 from tests.pipeline.report.example_histories import group, history
 

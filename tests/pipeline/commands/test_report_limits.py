@@ -12,7 +12,7 @@ import pytest
 
 from kafka_groups.pipeline.report.history import History
 from kafka_groups.pipeline.report.limits import GroupLimit
-from tests.fakes.fake_admin import Outcome, run
+from tests.fakes.command_line import Outcome, run
 from tests.pipeline.commands.conftest import FakePipeline
 from tests.pipeline.report.example_histories import group, history
 

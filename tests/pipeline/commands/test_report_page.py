@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 
 from kafka_groups.files import streams
 from kafka_groups.pipeline.commands.schemas import pipeline_schemas
-from tests.fakes.fake_admin import Outcome, run
+from tests.fakes.command_line import Outcome, run
 from tests.pipeline.commands.conftest import FakePipeline
 from tests.pipeline.report.example_histories import group, history
 from tests.special_files import is_device, is_fifo, make_device

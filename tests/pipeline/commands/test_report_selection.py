@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.pipeline.report.limits import GroupLimit
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.pipeline.commands.conftest import FakePipeline
 from tests.pipeline.commands.pipeline_documents import document_of
 from tests.pipeline.report.example_histories import group, history

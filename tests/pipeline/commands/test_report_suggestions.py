@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.pipeline.commands.conftest import FakePipeline
 from tests.pipeline.report.example_histories import history
 

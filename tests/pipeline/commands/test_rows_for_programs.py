@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.commands.schemas import pipeline_schemas
 from kafka_groups.pipeline.report.text.lines import COLUMNS
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.pipeline.commands.conftest import FakePipeline
 from tests.pipeline.report.example_histories import group, history
 

@@ -14,7 +14,7 @@ from kafka_groups.pipeline.doctor.checks import run_checks
 from kafka_groups.pipeline.facts.source.brokers import check_client
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.settings.librdkafka import ClientSettings
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture

@@ -14,7 +14,8 @@ from kafka_groups.protocol import Struct
 from kafka_groups.protocol.messages.api_versions import FEATURES
 from kafka_groups.settings import ConnectionSettings
 from tests.fakes.raw_port import refusing
-from tests.fakes.scripted_broker import ReceivedRequest, encode_response
+from tests.fakes.reactions import ReceivedRequest
+from tests.fakes.scripted_broker import encode_response
 from tests.fakes.scripted_cluster import ScriptedCluster
 from tests.pipeline.facts.sample.samples import with_groups
 

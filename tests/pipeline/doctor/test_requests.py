@@ -59,6 +59,7 @@ def test_a_group_whose_commits_are_refused_fails(cluster: ScriptedCluster) -> No
     assert (found.status, found.detail) == ("failed", "billing: not allowed: this needs DESCRIBE on the group")
 
 
+@pytest.mark.slow
 def test_unreachable_brokers_fail_and_unsupported_settings_are_a_warning(cluster: ScriptedCluster) -> None:
     def refuse() -> ConnectionSettings:
         raise SettingsError("sasl.mechanism=GSSAPI is not supported")

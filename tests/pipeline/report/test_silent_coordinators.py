@@ -47,6 +47,7 @@ def report_on_samples(storage: Storage, topics: dict[str, dict[int, int]]) -> di
     return {group.group: group for group in read_history(storage, since_ms=START_MS, until_ms=until_ms).groups}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_topic_described", [True, False])
 def test_only_groups_of_the_silent_coordinator_are_outdated(storage: Storage, *, is_topic_described: bool) -> None:
     topics = {"orders": {0: 2}, **({"__consumer_offsets": LEADERS} if is_topic_described else {})}

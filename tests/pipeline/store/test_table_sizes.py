@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store.table_sizes import measure_tables
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.pipeline.store.commits import append, commits
 
 

@@ -211,6 +211,7 @@ def test_a_credential_process_may_print_keys(monkeypatch: pytest.MonkeyPatch, tm
     assert load(AwsIdentity(profile="p")).keys.access_key == "AKIAPROCESS"
 
 
+@pytest.mark.slow
 def test_a_credential_process_is_killed_at_the_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     file = tmp_path / "late"
     code = f"import time; time.sleep(1); open({str(file)!r}, 'w')"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kafka_groups.pipeline.store import Storage
-from tests.fakes.fake_admin import Outcome
+from tests.fakes.command_line import Outcome
 
 Ingest = Callable[..., tuple[Outcome, dict[str, Any]]]
 

@@ -16,7 +16,7 @@ from confluent_kafka.admin import AclOperation, ResourceType
 from kafka_groups.pipeline.api import KafkaGroupsSource
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import OFFSET_COMMITS, PARTITION_OFFSETS
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import TOPIC, commit
 from tests.live.pipeline.refusals.ingests import Ingest, files_of, names_of

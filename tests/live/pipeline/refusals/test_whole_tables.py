@@ -17,7 +17,7 @@ from kafka_groups.pipeline.facts.source.brokers import Brokers
 from kafka_groups.pipeline.report.history_reader import read_history
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS
-from tests.fakes.fake_admin import run
+from tests.fakes.command_line import run
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import TOPIC, commit, commits_in, places, places_in

@@ -12,7 +12,7 @@ from kafka_groups.pipeline.facts.decode.conversions import topic_id_text
 from kafka_groups.pipeline.store import Storage, open_storage
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import ReceivedRequest, plain
+from tests.fakes.reactions import ReceivedRequest, plain
 from tests.fakes.scripted_cluster import ScriptedCluster, topic_id
 from tests.pipeline.fact_rows import new_storage
 from tests.pipeline.facts.backfill.backfills import (

@@ -13,7 +13,7 @@ from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store.compaction import compact
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
-from tests.fakes.scripted_broker import plain
+from tests.fakes.reactions import plain
 from tests.fakes.scripted_cluster import ScriptedCluster
 from tests.pipeline.facts.backfill.backfills import (
     DAY_MS,

@@ -85,6 +85,7 @@ def _microseconds(time: datetime | None) -> int | None:
     return None if time is None else (time - EPOCH) // timedelta(microseconds=1)
 
 
+@pytest.mark.slow
 @given(st.lists(VALUES, max_size=10))
 def test_commits_read_at_once_equal_commits_read_one_by_one(values: list[bytes]) -> None:
     rows = rows_of([(KEY, value) for value in values])

@@ -14,7 +14,7 @@ from kafka_groups.pipeline.store import Storage, open_storage
 from kafka_groups.pipeline.store.delta_log import DeltaLog
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, SAMPLE_RUNS
 from tests.fakes.raw_names import with_bytes
-from tests.fakes.scripted_broker import plain, silent
+from tests.fakes.reactions import plain, silent
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 from tests.pipeline.facts.sample.samples import clock, rows_of, take
 from tests.pipeline.store.commits import count_rows, delta_rows

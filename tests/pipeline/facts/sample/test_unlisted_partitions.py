@@ -7,7 +7,7 @@ from typing import Any
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import ReceivedRequest
+from tests.fakes.reactions import ReceivedRequest
 from tests.fakes.scripted_cluster import ScriptedCluster
 from tests.pipeline.facts.sample.samples import rows_of, take
 

@@ -282,6 +282,7 @@ def test_omitted_findings_are_counted(make_screen: MakeScreen) -> None:
     assert "1,184 more findings; --format json has them all.\n" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_terminal", [True, False])
 def test_twelve_thousand_groups_do_not_go_through_rich(
     make_screen: MakeScreen, mocker: MockerFixture, is_terminal: bool
