@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_groups.causes.sentences import group_command
+from kafka_groups.command_lines import group_command
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ from typing import Final, NamedTuple, TypeAlias
 from kafka_groups.causes.evidence import Evidence, GroupPoll
 from kafka_groups.causes.finding import Fact, Since
 from kafka_groups.causes.owners import partitions_of
-from kafka_groups.causes.sentences import group_command, name_member, name_time
+from kafka_groups.causes.sentences import name_member, name_time
 from kafka_groups.causes.series import moves
+from kafka_groups.command_lines import group_command
 from kafka_groups.kinds import REBALANCING_STATES
 from kafka_groups.model import GroupDescription, Member
 

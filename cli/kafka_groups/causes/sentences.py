@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final
 
+from kafka_groups.command_lines import command_line
 from kafka_groups.model import Member, TopicPartition
 from kafka_groups.name_lists import first_names
 
@@ -55,20 +55,9 @@ def name_duration(milliseconds: float) -> str:
     return f"{seconds / 86_400:,.0f} days"
 
 
-def command(*words: str | int) -> str:
-    """Return a command line that a shell reads as these words."""
-    return shlex.join(map(str, words))
-
-
-def group_command(name: str, group: str, *options: str) -> str:
-    """Return the command line of this tool for a group, whose id may begin as an option does."""
-    words = (*options, "--", group) if group.startswith("-") else (group, *options)
-    return command("kafka-groups", name, *words)
-
-
 def console_consumer(bootstrap_server: str, key: TopicPartition, offset: int) -> str:
     """Return the command line of Kafka's tool that prints one record."""
-    return command(
+    return command_line(
         "kafka-console-consumer.sh",
         "--bootstrap-server",
         bootstrap_server,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kafka_groups.causes.evidence import GroupPoll
 from kafka_groups.causes.finding import Fact
-from kafka_groups.causes.sentences import command
+from kafka_groups.command_lines import command_line
 from kafka_groups.members import ConnectorTasks, ConnectWorker
 from kafka_groups.model import Member
 
@@ -56,4 +56,4 @@ def status_command(workers: list[Worker]) -> str | None:
     """Return the command line that prints the states of all connectors and tasks; None without a REST URL."""
     leader = leader_of(workers)
     url = (leader or workers[0]).worker.url if workers else ""
-    return command("curl", "-s", f"{url.rstrip('/')}/connectors?expand=status") if url else None
+    return command_line("curl", "-s", f"{url.rstrip('/')}/connectors?expand=status") if url else None

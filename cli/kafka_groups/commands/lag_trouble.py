@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from kafka_groups.command_lines import group_command
 from kafka_groups.commands.lag_request import LagRequest
 from kafka_groups.commands.lag_rows import ClusterLag
 from kafka_groups.groups.lag.lag_row import LagRow
@@ -53,17 +53,10 @@ def note_trouble(row: LagRow, others: int, words: Sequence[str]) -> Note:
     """Return the note on the first group with trouble, and on the number of others. `words` connect to its cluster."""
     verb = "has" if others == 1 else "have"
     more = f" ({count_of(others, 'more group')} {verb} trouble)" if others else ""
-    text = f"Group '{row.group}' {trouble_of(row)}{more}. To see why: {_why_command(row.group, words)}"
+    text = f"Group '{row.group}' {trouble_of(row)}{more}. To see why: {group_command('why', row.group, *words)}"
     return Note(NoteKind.TROUBLE, row.group, text)
 
 
 def _shows_trouble(screen: Screen, output_format: str) -> bool:
     """Return whether the note is shown: to people who read a table at a terminal, not in their mail and scripts."""
     return output_format == "table" and screen.err_is_terminal
-
-
-def _why_command(group: str, words: Sequence[str]) -> str:
-    """Return the command line that shows why a group is behind."""
-    # Click reads a word with a dash before it as options.
-    names = [*words, "--", group] if group.startswith("-") else [group, *words]
-    return shlex.join(["kafka-groups", "why", *names])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ import click
 
 from kafka_groups.changes.change import Action, Change, Plan, to_change
 from kafka_groups.changes.plan_file import format_plan
+from kafka_groups.command_lines import group_command
 from kafka_groups.commands.change_session import STDOUT
 from kafka_groups.commands.lag_polls import load_sections, read_polls_of
 from kafka_groups.groups.notes import Note, NoteKind, note_each
@@ -230,7 +230,7 @@ def _note_other_parts(count: int) -> Note:
 
 
 def _note_part(group: str, other: TopicPartition) -> Note:
-    command = shlex.join(["kafka-groups", "delete-offsets", group, "--topic", other.topic])
+    command = group_command("delete-offsets", group, "--topic", other.topic)
     text = (
         f"The plan does not have topic '{other.topic}' of group '{group}': Kafka deletes start offsets of whole topics "
         f"only, and the one of {other.topic}-{other.partition} is not orphaned. `{command}` deletes them all."

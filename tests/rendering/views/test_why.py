@@ -11,7 +11,7 @@ from kafka_groups.causes.cause import Cause, Due, Order
 from kafka_groups.causes.diagnosis import explain
 from kafka_groups.causes.evidence import Evidence, Need
 from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding, Since
-from kafka_groups.causes.sentences import group_command
+from kafka_groups.command_lines import group_command
 from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.judgement import ONLY_HISTORY, Judgement, judgement_of

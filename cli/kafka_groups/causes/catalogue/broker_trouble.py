@@ -9,8 +9,9 @@ from kafka_groups.causes.cause import Cause, Order, has_offsets
 from kafka_groups.causes.comparison import groups_stopped_on
 from kafka_groups.causes.evidence import Evidence, Need, PartitionPolls
 from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding
-from kafka_groups.causes.sentences import command, name_partitions
+from kafka_groups.causes.sentences import name_partitions
 from kafka_groups.causes.series import total_lag
+from kafka_groups.command_lines import command_line
 from kafka_groups.model import TopicPartition
 
 _MAX_FACTS: Final = 4
@@ -74,7 +75,7 @@ def _describe(evidence: Evidence, led: Mapping[TopicPartition, PartitionPolls], 
         facts=trouble.facts,
         refuted_by="Another group that reads from this broker, or partitions that stay behind with another leader.",
         next_step="Look at the log of the broker, its disk, its network and its client quotas.",
-        next_command=command(
+        next_command=command_line(
             "kafka-topics.sh", "--bootstrap-server", evidence.bootstrap_server, "--describe", "--unavailable-partitions"
         ),
         explains=frozenset(led),

@@ -8,9 +8,10 @@ from typing import Final
 from kafka_groups.causes.cause import Cause, Order
 from kafka_groups.causes.evidence import Evidence, Need, OpenTransaction
 from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding
-from kafka_groups.causes.sentences import command, count, name_partition, name_time
+from kafka_groups.causes.sentences import count, name_partition, name_time
 from kafka_groups.causes.series import lag_of
 from kafka_groups.causes.transactions import begun, held_partitions, open_transaction, still_writes, stops_at
+from kafka_groups.command_lines import command_line
 from kafka_groups.model import TopicPartition
 
 # Most transactions end within fewer polls.
@@ -84,10 +85,10 @@ def _next_command(evidence: Evidence, key: TopicPartition, age_ms: int | None) -
     tool = ("kafka-transactions.sh", "--bootstrap-server", evidence.bootstrap_server)
     place = ("--topic", key.topic, "--partition", key.partition)
     if age_ms is None:
-        return command(*tool, "find-hanging", *place)
+        return command_line(*tool, "find-hanging", *place)
     if age_ms < _LONGEST_MS:
-        return command(*tool, "describe-producers", *place)
-    return command(*tool, "abort", *place, "--start-offset", evidence.partitions[key][-1].stable_end or 0)
+        return command_line(*tool, "describe-producers", *place)
+    return command_line(*tool, "abort", *place, "--start-offset", evidence.partitions[key][-1].stable_end or 0)
 
 
 CAUSE: Final = Cause(

@@ -9,8 +9,9 @@ from kafka_groups.causes.cause import Cause, Order
 from kafka_groups.causes.evidence import Evidence, GroupPoll, Need, PartitionPolls
 from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding, Since
 from kafka_groups.causes.membership import topics_of_members
-from kafka_groups.causes.sentences import count, group_command, name_time
+from kafka_groups.causes.sentences import count, name_time
 from kafka_groups.causes.series import consumed, lag_of, total_lag
+from kafka_groups.command_lines import group_command
 from kafka_groups.model import TopicPartition
 
 # A cooperative rebalance may leave a topic without an owner for a moment.

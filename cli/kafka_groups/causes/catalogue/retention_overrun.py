@@ -8,8 +8,9 @@ from typing import Final
 from kafka_groups.causes.cause import Cause, Order
 from kafka_groups.causes.evidence import Evidence, Need, PartitionPoll
 from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding, Since
-from kafka_groups.causes.sentences import command, count, name_partition, name_partitions
+from kafka_groups.causes.sentences import count, name_partition, name_partitions
 from kafka_groups.causes.series import lost_records, total_lag
+from kafka_groups.command_lines import command_line
 from kafka_groups.model import TopicPartition
 
 # Kafka Streams deletes records of these topics once they are committed: a poll that fetched the commit just before the
@@ -37,7 +38,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         facts=tuple(_fact(key, poll) for key, poll in sorted(lost.items())),
         refuted_by="A log start at or below the commit.",
         next_step="Raise the retention of the topic until the group has caught up; what was deleted is lost.",
-        next_command=command(
+        next_command=command_line(
             "kafka-configs.sh",
             "--bootstrap-server",
             evidence.bootstrap_server,

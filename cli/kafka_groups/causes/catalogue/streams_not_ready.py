@@ -8,8 +8,8 @@ from typing import Final
 from kafka_groups.causes.cause import Cause, Order, has_tasks
 from kafka_groups.causes.evidence import Evidence, GroupPoll, Need
 from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding
-from kafka_groups.causes.sentences import command
 from kafka_groups.causes.series import held_since, total_lag
+from kafka_groups.command_lines import command_line
 from kafka_groups.kinds import NOT_READY
 
 # A group is not ready for a moment while it creates its internal topics.
@@ -32,7 +32,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         refuted_by="Another state of the group: it is left as soon as the topics fit.",
         next_step="Compare the source topics of the application with those of the cluster. One does not exist, or "
         "topics that are joined have different numbers of partitions.",
-        next_command=command(
+        next_command=command_line(
             "kafka-topics.sh", "--bootstrap-server", evidence.bootstrap_server, "--describe", "--exclude-internal"
         ),
         since=held_since([(poll.at_ms, _is_not_ready(poll)) for poll in evidence.polls]),

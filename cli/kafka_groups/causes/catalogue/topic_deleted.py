@@ -9,8 +9,9 @@ from kafka_groups.causes.cause import Cause, Order, has_offsets
 from kafka_groups.causes.evidence import Evidence, Need
 from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding
 from kafka_groups.causes.owners import owners
-from kafka_groups.causes.sentences import count, group_command, name_member
+from kafka_groups.causes.sentences import count, name_member
 from kafka_groups.causes.series import held_since
+from kafka_groups.command_lines import group_command
 from kafka_groups.model import TopicPartition
 
 

@@ -9,8 +9,9 @@ from typing import Final
 from kafka_groups.causes.cause import Cause, Order, has_offsets
 from kafka_groups.causes.evidence import Evidence, Need, PartitionPolls, TopicPoll
 from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding, Since
-from kafka_groups.causes.sentences import group_command, name_partition, name_time
+from kafka_groups.causes.sentences import name_partition, name_time
 from kafka_groups.causes.series import with_commits
+from kafka_groups.command_lines import group_command
 from kafka_groups.model import TopicPartition
 
 

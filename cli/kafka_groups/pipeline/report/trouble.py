@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable
 from typing import Final
 
+from kafka_groups.command_lines import group_command
 from kafka_groups.pipeline.report.history import GroupHistory
 
 _VERDICTS: Final = frozenset({"STOP", "REWIND", "STALL", "WARN"})
@@ -18,4 +18,4 @@ def first_in_trouble(groups: Iterable[GroupHistory]) -> GroupHistory | None:
 
 def why_command(group: str) -> str:
     """Return the command line that shows why a group is behind, without options of a connection."""
-    return shlex.join(["kafka-groups", "why", *(["--"] if group.startswith("-") else []), group])
+    return group_command("why", group)
