@@ -20,6 +20,7 @@ from .scrape_table import GROUPS, Series, format_scrapes, judge_scrapes
 from .scrapes import GZIP, IDENTITY, RunningExporter, Scrape, start_exporter, sum_samples
 
 _ENCODINGS: Final = (IDENTITY, GZIP)
+_WARM_UPS: Final = 5
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for exporter in running:
                 _check_sum(exporter, options.groups)
             with keep_commits_moving(cluster.bootstrap, options.groups):
+                _warm_up(running)
                 results = _scrape_in_turns(running, options)
     sys.stdout.write(format_scrapes(options.groups, results) + "\n")
     verdicts = judge_scrapes(options.groups, results)
@@ -52,6 +54,15 @@ def _check_sum(exporter: RunningExporter, groups: int) -> None:
     if found != expected:
         msg = f"{exporter.contender.key} has {found} instead of {expected}"
         raise WrongOutputError(msg)
+
+
+def _warm_up(running: Sequence[RunningExporter]) -> None:
+    """Scrape some times without a measurement: brokers that have just started still compile their code."""
+    print_progress("scrapes that warm up the brokers")
+    for _ in range(_WARM_UPS):
+        for exporter in running:
+            if not exporter.contender.is_slow:
+                exporter.scrape(IDENTITY)
 
 
 def _scrape_in_turns(running: Sequence[RunningExporter], options: argparse.Namespace) -> list[Series]:

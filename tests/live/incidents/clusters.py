@@ -19,9 +19,12 @@ class IncidentCluster(NamedTuple):
 
 @contextmanager
 def incident_cluster(home: Path, *, brokers: int) -> Iterator[IncidentCluster]:
-    """Start a cluster, and delete it afterwards. Commits are on one broker alone, which no other one can replace."""
+    """Start a cluster, and delete it afterwards.
+
+    Commits are on one broker alone, which no other one can replace. Share groups may lock records for ten minutes.
+    """
     name = f"incidents-{brokers}"
-    properties = {"offsets.topic.replication.factor": "1"}
+    properties = {"offsets.topic.replication.factor": "1", "group.share.max.record.lock.duration.ms": "600000"}
     spec = sandbox.SandboxSpec(
         name=name, home=home, brokers=brokers, port=0, seed=False, profile=False, properties=properties
     )

@@ -7,6 +7,7 @@ exact cause was not first each time, those that are due live in less than 95 %, 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 from collections import Counter
@@ -38,24 +39,33 @@ def main() -> int:
     together = {name: script for name, script in chosen.items() if name not in alone}
     with tempfile.TemporaryDirectory() as directory:
         verdicts = [
-            *_look(Path(directory), together, options.variants, brokers=1, at_once=_AT_ONCE),
-            *_look(Path(directory), alone, options.variants, brokers=3, at_once=1),
+            *_look(Path(directory), together, options, brokers=1, at_once=_AT_ONCE),
+            *_look(Path(directory), alone, options, brokers=3, at_once=1),
         ]
     return _report(chosen, verdicts)
 
 
 def _look(
-    home: Path, scripts: Mapping[str, Incident | HealthyGroup], variants: int, *, brokers: int, at_once: int
+    home: Path,
+    scripts: Mapping[str, Incident | HealthyGroup],
+    options: argparse.Namespace,
+    *,
+    brokers: int,
+    at_once: int,
 ) -> Iterator[Verdict]:
     names = [*scripts]
+    documents: Path | None = options.documents
     if not names:
         return
     with incident_cluster(home, brokers=brokers) as cluster:
-        for seed, at in product(range(variants), range(0, len(names), at_once)):
+        for seed, at in product(range(options.variants), range(0, len(names), at_once)):
             some = {name: scripts[name] for name in names[at : at + at_once]}
             for verdict in look_at(cluster.bootstrap, some, seed, cluster.brokers):
                 sys.stdout.write(f"{seed} {verdict.name}: {', '.join(verdict.causes) or 'nothing'}\n")
                 sys.stdout.flush()
+                if documents is not None:
+                    text = json.dumps(verdict.document, indent=1)
+                    (documents / f"{seed}-{verdict.name}.json").write_text(text, encoding="utf-8")
                 yield verdict
 
 
@@ -94,6 +104,7 @@ def _share_of_right(first: Mapping[tuple[str, str], int], due: Due) -> tuple[int
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--variants", type=int, default=3)
+    parser.add_argument("--documents", type=Path, help="a directory for what each `why` printed, in JSON")
     parser.add_argument("--only", default="", help="names of scripts, joined by commas")
     return parser.parse_args()
 

@@ -9,8 +9,8 @@ from tests.live.incidents.stage import Stage
 
 
 def read_from_the_begin(stage: Stage) -> None:
-    """Let the group begin with the earliest record, and lock records for a minute."""
-    settings = {"share.auto.offset.reset": "earliest", "share.record.lock.duration.ms": "60000"}
+    """Let the group begin with the earliest record, and lock records for longer than incidents take."""
+    settings = {"share.auto.offset.reset": "earliest", "share.record.lock.duration.ms": "600000"}
     configure_group(stage.bootstrap, stage.group, settings)
 
 
