@@ -50,13 +50,9 @@ def lagging_partitions(evidence: Evidence) -> dict[TopicPartition, PartitionPoll
 
 def loads_of(evidence: Evidence) -> list[Load]:
     """Return the loads of all members to whose partitions records were written."""
-    owned = owners(evidence.last.group)
     busy = busy_partitions(evidence)
     behind = behind_partitions(evidence)
-    of_member: dict[str, list[TopicPartition]] = {}
-    for key in busy:
-        if key in owned:
-            of_member.setdefault(owned[key].member_id, []).append(key)
+    of_member = _keys_by_member(evidence, busy)
     loads = []
     for member in evidence.last.group.members:
         keys = of_member.get(member.member_id)
@@ -77,16 +73,61 @@ def loads_of(evidence: Evidence) -> list[Load]:
     return loads
 
 
+def _keys_by_member(
+    evidence: Evidence, busy: Mapping[TopicPartition, PartitionPolls]
+) -> dict[str, list[TopicPartition]]:
+    """Return the busy partitions of each member that has some, by member id."""
+    owned = owners(evidence.last.group)
+    found: dict[str, list[TopicPartition]] = {}
+    for key in busy:
+        if key in owned:
+            found.setdefault(owned[key].member_id, []).append(key)
+    return found
+
+
+def overloaded_members(evidence: Evidence) -> list[frozenset[TopicPartition]]:
+    """Return the busy partitions of each member that reads less than is written to all of them together.
+
+    A member may read its partitions in turn, so that the lag of one shrinks while that of the others grows. Those that
+    a cause has explained do not count.
+    """
+    busy = {key: polls for key, polls in busy_partitions(evidence).items() if key in evidence.unexplained}
+    found = []
+    for keys in _keys_by_member(evidence, busy).values():
+        together = pace(sum_of(busy[key] for key in keys))
+        if together is not None and together.is_slower:
+            found.append(frozenset(keys))
+    return found
+
+
 def falling_behind(evidence: Evidence) -> tuple[Mapping[TopicPartition, PartitionPolls], Pace | None]:
     """Return the partitions that are behind, and the pace of them together.
 
     The pace is None unless they are nearly all to which records were written, and less is read than is written.
+    Members that are behind on one of their partitions, and overloaded, are behind on all of them.
     """
     busy = busy_partitions(evidence)
     behind = {key: polls for key, polls in behind_partitions(evidence).items() if key in busy}
-    if evidence.unexplained.issuperset(busy) and grows_steadily(sum_of(busy.values())):
+    if evidence.unexplained.issuperset(busy) and (
+        grows_steadily(sum_of(busy.values())) or _are_all_overloaded(evidence, busy, behind)
+    ):
         behind = {key: polls for key, polls in busy.items() if lag_of(polls)}
     if not behind or len(behind) < _NEARLY_ALL * len(busy):
         return {}, None
     together = pace(sum_of(behind.values()))
-    return behind, together if together is not None and together.is_slower else None
+    if together is None or not together.is_slower or not _grows(sum_of(busy.values())):
+        return behind, None
+    return behind, together
+
+
+def _grows(polls: PartitionPolls) -> bool:
+    """Return whether the lag grew by more than commits explain; True if nobody can say."""
+    known = pace(polls)
+    return known is None or known.growth > known.noise / 2
+
+
+def _are_all_overloaded(
+    evidence: Evidence, busy: Mapping[TopicPartition, PartitionPolls], behind: Mapping[TopicPartition, PartitionPolls]
+) -> bool:
+    members = overloaded_members(evidence)
+    return frozenset().union(*members) == frozenset(busy) and all(not keys.isdisjoint(behind) for keys in members)

@@ -1,6 +1,7 @@
 """A lag that shrinks."""
 
 from kafka_groups.causes.catalogue.catching_up import find
+from kafka_groups.model import TopicPartition
 from tests.causes.observed_group import ObservedGroup, description, line, member
 
 
@@ -23,3 +24,15 @@ def test_a_reader_that_is_slower_or_hardly_faster_is_not_explained() -> None:
 
 def test_without_earlier_log_ends_nothing_is_behind() -> None:
     assert not [*find(_group(200).with_evidence(log_times={}).all_unexplained())]
+
+
+def test_a_partition_that_stands_still_beside_it_hides_no_reader_that_catches_up() -> None:
+    group = ObservedGroup(*[description(member("app", {"orders": [0, 1]}))] * 6)
+    group.partition("orders", 0, committed=line(5_000, 150), ends=line(10_000, 100))
+    group.partition("orders", 1, committed=line(5_000, 0), ends=line(10_000, 100))
+    group.log_times("orders", 0, (60, 8_800), (300, 4_000)).log_times("orders", 1, (60, 8_800), (300, 4_000))
+    evidence = group.all_unexplained()
+    assert not [*find(evidence)]
+    stuck = TopicPartition("orders", 1)
+    (finding,) = find(evidence._replace(unexplained=evidence.unexplained - {stuck}))
+    assert finding.explains == {TopicPartition("orders", 0)}

@@ -1,5 +1,6 @@
 """A group that reads less than is written."""
 
+from kafka_groups.causes.catalogue import catching_up
 from kafka_groups.causes.catalogue.too_little_capacity import find
 from kafka_groups.causes.finding import Certainty
 from tests.causes.observed_group import ObservedGroup, description, line, member
@@ -44,3 +45,25 @@ def test_a_group_that_reads_nothing_has_no_factor() -> None:
 
 def test_a_lag_that_grows_at_each_commit_needs_no_earlier_log_ends() -> None:
     assert [*find(_group(reads=50).with_evidence(log_times={}).all_unexplained())]
+
+
+def _read_in_turn(shrinking_reads: int) -> ObservedGroup:
+    """Return a group whose member reads one of four partitions while polls watch, which is not a minute behind yet."""
+    group = ObservedGroup(*[description(member("app", {"orders": range(4)}))] * 6)
+    group.partition("orders", 0, committed=line(9_500, shrinking_reads), ends=line(10_000, 100))
+    group.log_times("orders", 0, (60, 8_800), (300, 4_000))
+    for number in range(1, 4):
+        group.partition("orders", number, committed=line(7_000, 1), ends=line(10_000, 100))
+        group.log_times("orders", number, (60, 8_800), (300, 4_000))
+    return group
+
+
+def test_a_member_that_reads_its_partitions_in_turn_is_judged_by_all_of_them() -> None:
+    group = _read_in_turn(180).all_unexplained()
+    (finding,) = find(group)
+    assert "to 4 partitions: it needs 2.2 times its capacity" in finding.summary
+    assert not [*catching_up.find(group)]
+
+
+def test_a_member_that_catches_up_on_the_sum_of_its_partitions_has_enough_capacity() -> None:
+    assert not [*find(_read_in_turn(420).all_unexplained())]

@@ -9,14 +9,19 @@ from kafka_groups.causes.cause import Cause, Order
 from kafka_groups.causes.evidence import Evidence, Need
 from kafka_groups.causes.facts import lag_facts
 from kafka_groups.causes.finding import CauseKind, Certainty, Fact, Finding
+from kafka_groups.causes.loads import overloaded_members
 from kafka_groups.causes.pace import behind_partitions, pace
 from kafka_groups.causes.sentences import count, name_duration, name_partition, name_partitions, name_rate
 from kafka_groups.causes.series import lag_of, total_lag
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    """Yield one finding for all partitions that are behind and whose lag shrinks by more than one commit."""
-    behind = behind_partitions(evidence)
+    """Yield one finding for all partitions that are behind and whose lag shrinks by more than one commit.
+
+    A member that reads its partitions in turn, and less than is written to all of them, does not catch up.
+    """
+    overloaded = frozenset().union(*overloaded_members(evidence))
+    behind = {key: polls for key, polls in behind_partitions(evidence).items() if key not in overloaded}
     paces = {key: known for key, polls in behind.items() if (known := pace(polls)) is not None and known.is_faster}
     if not paces:
         return
