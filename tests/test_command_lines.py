@@ -20,7 +20,5 @@ def test_a_shell_reads_the_words_of_a_command_line(words: list[str]) -> None:
 def test_the_id_of_a_group_is_no_option(group: str) -> None:
     program, name, *words = shlex.split(group_command("delete-offsets", group, "--topic", "-t"))
     assert (program, name) == ("kafka-groups", "delete-offsets")
-    options, names = (
-        (words[: words.index("--")], words[words.index("--") + 1 :]) if "--" in words else (words[1:], words[:1])
-    )
-    assert (options, names) == (["--topic", "-t"], [group])
+    expected = ["--topic", "-t", "--", group] if group.startswith("-") else [group, "--topic", "-t"]
+    assert words == expected

@@ -67,3 +67,21 @@ def test_a_member_that_reads_its_partitions_in_turn_is_judged_by_all_of_them() -
 
 def test_a_member_that_catches_up_on_the_sum_of_its_partitions_has_enough_capacity() -> None:
     assert not [*find(_read_in_turn(420).all_unexplained())]
+
+
+def _two_partitions(waiting_s: int, *reads: int) -> ObservedGroup:
+    """Return a group whose member reads one of two partitions faster; the record at the other's commit waits."""
+    group = ObservedGroup(*[description(member("app", {"orders": range(2)}))] * 6)
+    group.partition("orders", 0, committed=line(9_300, reads[0]), ends=line(10_000, 100))
+    group.partition("orders", 1, committed=line(9_000, reads[1]), ends=line(10_000, 100))
+    group.log_times("orders", 0, (60, 8_800), (300, 4_000))
+    return group.log_times("orders", 1, (waiting_s, 9_200), (300, 4_000))
+
+
+def test_a_member_behind_on_half_of_its_partitions_is_judged_by_all_of_them() -> None:
+    (finding,) = find(_two_partitions(90, 120, 1).all_unexplained())
+    assert "to 2 partitions: it needs 1.7 times its capacity" in finding.summary
+
+
+def test_a_member_that_is_slower_but_no_minute_behind_may_have_a_burst() -> None:
+    assert not [*find(_two_partitions(20, 100, 55).all_unexplained())]

@@ -114,3 +114,17 @@ def test_a_partition_without_a_commit_changes_no_total_but_their_number(
     total = total_lag(columns_of(rows))
     other = total_lag(columns_of([*rows, row(len(rows), None, 5, 0)]))
     assert other == total._replace(uncommitted=total.uncommitted + 1)
+
+
+def test_a_refused_partition_is_not_one_without_a_commit() -> None:
+    refused = {TopicPartition("t", 1): Failure(29, "TOPIC_AUTHORIZATION_FAILED", "refused")}
+    described = DescribedGroups(
+        descriptions={"g": GroupDescription("g", None, "Empty", "consumer", None)},
+        offsets={"g": GroupOffsets([("t", CommitTuple([(0, 5, None, "")]))], refused)},
+        log_end_offsets={},
+        log_start_offsets={},
+        failures=(),
+        notes=(),
+        partitions={"t": frozenset({0, 1, 2})},
+    )
+    assert {*offset_columns(described, "g").partition} == {0, 2}

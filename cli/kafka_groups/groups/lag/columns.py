@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from kafka_groups.groups.descriptions import DescribedGroups
-from kafka_groups.groups.lag.rows import lags_of
+from kafka_groups.groups.lag.rows import lags_of, readable_partitions
 from kafka_groups.model import GroupOffsets, Member, OffsetRow, TopicPartition
 
 _UNKNOWN: Final[Mapping[int, int]] = {}
@@ -51,9 +51,10 @@ def offset_columns(described: DescribedGroups, group: str) -> PartitionColumns:
         commits[topic] = known if topic not in commits else commits[topic].replaced_by(known)
     # Several members of a share group may have a partition, so that none owns it.
     owned = _owned_partitions(described.descriptions[group].members if offsets.lags is None else ())
+    readable = readable_partitions(described, offsets)
     topics = []
     for topic in {**commits, **owned}:
-        expected = owned.get(topic, _NO_NUMBERS) | _existing_partitions(described, offsets, topic)
+        expected = owned.get(topic, _NO_NUMBERS) | readable.get(topic, _NO_NUMBERS)
         completed = commits.get(topic, _NO_COMMITS).with_others(expected)
         topics.append(_topic_columns(described, offsets, topic, completed))
     return topics[0] if len(topics) == 1 else _concatenate(topics)
@@ -95,18 +96,6 @@ def _owned_partitions(members: Iterable[Member]) -> dict[str, frozenset[int]]:
                 continue
             owned[assigned.topic] = owned.get(assigned.topic, _NO_NUMBERS).union(assigned.partitions)
     return owned
-
-
-def _existing_partitions(described: DescribedGroups, offsets: GroupOffsets, topic: str) -> frozenset[int]:
-    """Return the partitions of a topic that a group reads without a commit, if the caller wanted whole topics."""
-    # The other partitions of a topic are not initialized in a share group, which does not read them yet.
-    if offsets.lags is not None:
-        return _NO_NUMBERS
-    existing = described.partitions.get(topic, _NO_NUMBERS)
-    if offsets.failed:
-        # A commit that the broker refused may be there.
-        existing = frozenset(number for number in existing if (topic, number) not in offsets.failed)
-    return existing
 
 
 def _topic_columns(

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from kafka_groups.commits import PartitionCommit, TopicCommits
 from kafka_groups.groups.descriptions import DescribedGroups
-from kafka_groups.model import Member, OffsetRow, TopicPartition
+from kafka_groups.model import GroupOffsets, Member, OffsetRow, TopicPartition
 
 Ends: TypeAlias = Mapping[str, Mapping[int, int]]
 
@@ -60,16 +60,6 @@ def offset_rows(described: DescribedGroups, group: str) -> list[OffsetRow]:
     if group not in described.offsets:
         return []
     offsets = described.offsets[group]
-    partitions = described.partitions
-    if offsets.lags is not None:
-        # The other partitions of a topic are not initialized in a share group, which does not read them yet.
-        partitions = {}
-    if partitions and offsets.failed:
-        # A commit that the broker refused may be there.
-        partitions = {
-            topic: frozenset(each for each in numbers if (topic, each) not in offsets.failed)
-            for topic, numbers in partitions.items()
-        }
     lags = offsets.lags
     # Several members of a share group may have a partition, so that none owns it.
     members = described.descriptions[group].members if lags is None else ()
@@ -79,13 +69,27 @@ def offset_rows(described: DescribedGroups, group: str) -> list[OffsetRow]:
         committed=offsets.topics,
         ends=described.log_end_offsets,
         starts=described.log_start_offsets,
-        partitions=partitions,
+        partitions=readable_partitions(described, offsets),
     )
     if described.scope is not None:
         rows = [row for row in rows if described.scope.has(row.topic, row.partition)]
     return (
         rows if lags is None else [row._replace(lag=lags.get(TopicPartition(row.topic, row.partition))) for row in rows]
     )
+
+
+def readable_partitions(described: DescribedGroups, offsets: GroupOffsets) -> Mapping[str, frozenset[int]]:
+    """Return the partitions of topics that a group with these offsets reads, if the caller wanted whole topics."""
+    if offsets.lags is not None:
+        # The other partitions of a topic are not initialized in a share group, which does not read them yet.
+        return {}
+    if not offsets.failed:
+        return described.partitions
+    # A commit that the broker refused may be there.
+    return {
+        topic: frozenset(each for each in numbers if (topic, each) not in offsets.failed)
+        for topic, numbers in described.partitions.items()
+    }
 
 
 def has_offset_rows(described: DescribedGroups, group: str) -> bool:
